@@ -32,7 +32,7 @@ Package package_of(const py::dict& given) {
   out.capabilities = given["capabilities"].cast<std::vector<std::string>>();
   out.imports = given["imports"].cast<std::vector<std::string>>();
   for (const auto& [name, digest, size, kind] : given["files"].cast<std::vector<GivenFile>>())
-    out.files.push_back({name, digest, size, enum_of(kind, FileKind::policy, "kind of a file")});
+    out.files.push_back({name, digest, size, enum_of(kind, FileKind::cloud, "kind of a file")});
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/record_trace.h"
 #include "base/trace.h"
 #include "container/device/commit_frame.h"
 
@@ -107,6 +108,9 @@ Result<uint64_t> Commits::commit(const Commit& c) {
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameSend& s : f.sends) apply_send(number, s.seq, *s.permit);
   if (c.number > 0) settled_[c.task] = c.number;
+  for (const FrameSend& s : f.sends)
+    if (s.permit->begun_ns != 0)
+      base::trace_wait("egress", s.permit->begun_ns, base::record_trace_id(s.permit->stream, s.seq));
   if (!f.sends.empty()) {
     lock.unlock();
     const std::lock_guard telling(telling_);
@@ -126,7 +130,7 @@ void Commits::apply_send(uint64_t number, uint64_t seq, const stream::Permit& p)
                {.seq = seq,
                 .ts = p.entry.ts,
                 .priority = p.priority,
-                .task = p.entry.task,
+                .task = p.package.empty() ? p.entry.task : p.entry.task + "@" + p.package,
                 .feature = p.entry.feature,
                 .bytes = p.bytes});
 }
