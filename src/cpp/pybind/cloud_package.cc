@@ -60,6 +60,7 @@ py::dict dict_of(const Package& package) {
 void bind_cloud_package(py::module_& m) {
   py::module_ package = m.def_submodule("package", "Manifests of packages; use walle_rt.task instead.");
   package.attr("CODE") = link::kCodeName;
+  package.attr("CLOUD_CODE") = link::kCloudCodeName;
   package.attr("MANIFEST") = link::kTaskManifestName;
   package.def(
       "pack", [](const py::dict& given) { return py::bytes(unwrap(link::pack_package(package_of(given)))); },

@@ -96,10 +96,16 @@ py::dict given_taken(const container::TakenAnswer& answer) {
   return out;
 }
 
-// stream, seq, after, task, error, rows as dicts
-py::bytes pack_answer(const std::string& stream, uint64_t seq, uint64_t after, const std::string& task,
-                      const std::string& error, const std::vector<py::dict>& rows) {
-  link::Answer answer{.stream = stream, .seq = seq, .after = after, .task = task, .error = error, .rows = {}};
+// stream, seq, number, after, task, error, rows as dicts
+py::bytes pack_answer(const std::string& stream, uint64_t seq, uint64_t number, uint64_t after,
+                      const std::string& task, const std::string& error, const std::vector<py::dict>& rows) {
+  link::Answer answer{.stream = stream,
+                      .seq = seq,
+                      .number = number,
+                      .after = after,
+                      .task = task,
+                      .error = error,
+                      .rows = {}};
   for (const py::dict& row : rows) {
     answer.rows.emplace_back();
     for (const auto& [column, value] : row)
@@ -110,7 +116,7 @@ py::bytes pack_answer(const std::string& stream, uint64_t seq, uint64_t after, c
 
 py::tuple read_answer(const py::bytes& data) {
   const link::Answer a = unwrap(link::read_answer(std::string_view(data)));
-  return py::make_tuple(a.stream, a.seq, a.after, a.task, a.error, given_rows(a.rows));
+  return py::make_tuple(a.stream, a.seq, a.number, a.after, a.task, a.error, given_rows(a.rows));
 }
 
 py::bytes pack_marks(const std::vector<std::pair<std::string, uint64_t>>& given) {
@@ -272,8 +278,8 @@ void bind_tunnel(py::module_& m) {
   tunnel.def("pack_message", pack_message, py::arg("sections"));
   tunnel.def("pack_ack", pack_ack, py::arg("entries"));
   tunnel.def("read_ack", read_ack, py::arg("data"));
-  tunnel.def("pack_answer", pack_answer, py::arg("stream"), py::arg("seq"), py::arg("after"), py::arg("task"),
-             py::arg("error"), py::arg("rows"));
+  tunnel.def("pack_answer", pack_answer, py::arg("stream"), py::arg("seq"), py::arg("number"),
+             py::arg("after"), py::arg("task"), py::arg("error"), py::arg("rows"));
   tunnel.def("read_answer", read_answer, py::arg("data"));
   tunnel.def("pack_marks", pack_marks, py::arg("marks"));
   tunnel.def("read_marks", read_marks, py::arg("data"));

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import _core
-from .errors import ResourceError
+from .errors import ArgumentError, ResourceError
 
 # Name, operator, backend, algorithm, start and duration in microseconds,
 # as the native session reports a step.
@@ -58,12 +59,88 @@ def trace(path: str | os.PathLike[str], *, events_per_thread: int = 65_536) -> I
     """
     target = Path(path)
     told = Trace()
+    started_us = time.time_ns() // 1000
     _core.start_trace(events_per_thread)
     try:
         yield told
     finally:
         data, told.events, told.dropped, told.threads = _core.stop_trace()
-        _write(target, data)
+        # For join_traces: when, by the wall clock, the times in it begin.
+        head = b'{"otherData":{"started_us":%d},' % started_us
+        _write(target, head + data.removeprefix(b"{"))
+
+
+# Spans whose value is the number of a record: what joins the traces of a device and its server.
+_RECORD_SPANS = ("egress", "tunnel send", "sink", "cloud phase execute", "answer sent", "answer")
+
+
+def join_traces(
+    path: str | os.PathLike[str], traces: Mapping[str, str | os.PathLike[str] | Mapping[str, Any]]
+) -> int:
+    """Write one file for Perfetto from traces of several processes, with arrows along each record.
+
+    Times are laid beside each other by each machine's wall clock. An arrow leads through the spans of a record
+    in every process that has it: on a device from the gate over the tunnel to its answer, on the server through
+    sink and cloud phase.
+
+    Args:
+        path: the JSON file to write.
+        traces: by the name that the process gets: a file that ``trace`` wrote, or what the server's
+            ``/api/v1/cloud-phase/trace`` returned.
+
+    Returns:
+        How many records have spans in two processes or more.
+
+    Raises:
+        ResourceError: a file cannot be read or written.
+        ArgumentError: a trace that does not say when it was started.
+    """
+    read = {name: _read(given) for name, given in traces.items()}
+    first = min((content["otherData"]["started_us"] for content in read.values()), default=0)
+    events: list[dict[str, Any]] = []
+    along: dict[int, list[dict[str, Any]]] = {}
+    for pid, (name, content) in enumerate(read.items(), 1):
+        shift = content["otherData"]["started_us"] - first
+        events.append({"name": "process_name", "ph": "M", "pid": pid, "tid": 0, "args": {"name": name}})
+        for event in content["traceEvents"]:
+            if event.get("name") == "process_name":
+                continue
+            moved = {**event, "pid": pid}
+            if "ts" in moved:
+                moved["ts"] += shift
+            events.append(moved)
+            value = moved.get("args", {}).get("value")
+            if moved["ph"] == "X" and moved["name"] in _RECORD_SPANS and value is not None:
+                along.setdefault(value, []).append(moved)
+    joined = {value: spans for value, spans in along.items() if len({s["pid"] for s in spans}) > 1}
+    for value, spans in joined.items():
+        spans.sort(key=lambda span: span["ts"])
+        for at, span in enumerate(spans):
+            step = "s" if at == 0 else "f" if at == len(spans) - 1 else "t"
+            flow = {key: span[key] for key in ("pid", "tid", "ts")}
+            events.append({"name": "record", "cat": "record", "ph": step, "id": value, "bp": "e", **flow})
+    _write(Path(path), json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}).encode())
+    return len(joined)
+
+
+def _read(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+    content: Any = given
+    where = "a trace"
+    if not isinstance(given, Mapping):
+        where = f"trace '{os.fspath(given)}'"
+        try:
+            content = json.loads(Path(given).read_bytes())
+        except (OSError, ValueError) as error:
+            raise ResourceError.of(
+                f"{where}, which cannot be read ({error})", "a trace's file", "join_traces", "check the path"
+            ) from error
+    started = content.get("otherData", {}).get("started_us") if isinstance(content, Mapping) else None
+    if not isinstance(started, int):
+        raise ArgumentError.of(
+            f"{where} without the time of its start", "one that walle_rt.trace wrote", "join_traces",
+            "record it anew",
+        )  # fmt: skip
+    return dict(content)
 
 
 def write_trace(path: Path, steps: Iterable[Step]) -> None:

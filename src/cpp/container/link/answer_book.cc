@@ -63,10 +63,10 @@ Result<link::AnswerMark> AnswerBook::take(const link::Answer& answer) {
   const std::string key = settled_as(answer.stream);
   const uint64_t taken = commits.settled(key);
   // Taken before; one before it is lacking; nobody asked. The server hears up to where it got.
-  if (answer.seq <= taken || answer.after > taken || answer.seq >= commits.outbox().next(answer.stream))
+  if (answer.number <= taken || answer.after > taken || answer.seq >= commits.outbox().next(answer.stream))
     return link::AnswerMark{.stream = answer.stream, .taken = taken};
 
-  Commit commit{.task = key, .number = answer.seq, .rows = {}, .sends = {}};
+  Commit commit{.task = key, .number = answer.number, .rows = {}, .sends = {}};
   const auto without_rows = [&](const Error& why) {
     told.error = why.message();
     commit.rows.clear();
@@ -85,7 +85,7 @@ Result<link::AnswerMark> AnswerBook::take(const link::Answer& answer) {
     base::log(base::LogLevel::warning, "task '" + told.task + "', answer to " + told.stream + " " +
                                            std::to_string(told.seq) + ": " + told.error);
   if (told_) told_(told);
-  return link::AnswerMark{.stream = answer.stream, .taken = answer.seq};
+  return link::AnswerMark{.stream = answer.stream, .taken = answer.number};
 }
 
 Status AnswerBook::add_rows(Device& device, const link::Answer& answer, Commit& commit) const {

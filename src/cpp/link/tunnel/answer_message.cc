@@ -102,6 +102,7 @@ Result<std::string> pack_answer(const Answer& answer) {
   out.put(kVersion);
   put_text(out, answer.stream);
   out.put_varint(answer.seq);
+  out.put_varint(answer.number);
   out.put_varint(answer.after);
   put_text(out, answer.task);
   put_text(out, answer.error);
@@ -130,6 +131,7 @@ Result<Answer> read_answer(std::string_view bytes) {
   Answer out;
   out.stream = in.text(kMostTunnelNameBytes);
   out.seq = in.varint();
+  out.number = in.varint();
   out.after = in.varint();
   out.task = in.text(kMostTunnelNameBytes);
   out.error = in.text(kMostAnswerError);
@@ -140,7 +142,8 @@ Result<Answer> read_answer(std::string_view bytes) {
     for (size_t k = 0; k < cells && in.good(); ++k) row.push_back(in.cell());
     out.rows.push_back(std::move(row));
   }
-  const bool sense = !out.stream.empty() && out.seq > out.after && (out.error.empty() || out.rows.empty());
+  const bool sense =
+      !out.stream.empty() && out.seq > 0 && out.number > out.after && (out.error.empty() || out.rows.empty());
   if (!in.done() || !sense) return damaged("an answer");
   return out;
 }

@@ -29,7 +29,9 @@ using AnswerRow = std::vector<AnswerCell>;
 struct Answer {
   std::string stream;  // with seq: the record that asked
   uint64_t seq = 0;
-  uint64_t after = 0;  // the answer of this stream that came before; a device that lacks it takes none behind
+  // Of the device's answers in this stream, in the order in which the server took the questions; `after` is
+  // the one that comes before it, and a device that lacks that one takes none behind it.
+  uint64_t number = 0, after = 0;
   std::string task;
   std::string error;  // of a question that the cloud phase failed at; such an answer has no rows
   std::vector<AnswerRow> rows;
@@ -39,7 +41,7 @@ struct Answer {
 Result<std::string> pack_answer(const Answer& answer);
 Result<Answer> read_answer(std::string_view bytes);
 
-// Answers of a stream were taken up to here.
+// Answers of a stream were taken up to this number.
 struct AnswerMark {
   std::string stream;
   uint64_t taken = 0;

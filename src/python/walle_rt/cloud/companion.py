@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .catalogue import PublishedPackages
 from .desk import Desk
 from .enrolment import Doorman, note_seen
 from .inbox import Inbox
@@ -44,6 +45,7 @@ class Companion(ServerState):
         if self.tunnel is not None:
             self.tunnel.note(self.now())
             metrics.tunnel(self.tunnel.stats())
+            metrics.cloud_phase(self.tunnel.phase.stats().figures())
 
     def saw(self, device: str) -> None:
         """A device was heard of."""
@@ -63,7 +65,9 @@ class Companion(ServerState):
         hosts = self.settings.hosts or sorted(
             {"localhost", "127.0.0.1", self.settings.host} - {"0.0.0.0", "::"}
         )
-        given = (self.settings.folder, self.authority, hosts, self.settings.host, self.settings.mqtt_url)
+        shelf = PublishedPackages(self)
+        where = (self.settings.folder, self.authority, hosts, self.settings.host)
+        given = (*where, shelf, self.settings.mqtt_url)
         self.tunnel = open_tunnel(*given)
         if self.tunnel is None:
             return []

@@ -5,8 +5,18 @@ A device's record is acknowledged when its rows are on the disk; a record that c
 """
 
 from ._mqtt import Endpoint
-from ._sink import Sink, SinkStats
+from ._sink import Asks, Sink, SinkStats
 from ._store import Limits, Message, SinkStore
 from ._tables import FeatureTable, FeatureTables
 
-__all__ = ["Endpoint", "FeatureTable", "FeatureTables", "Limits", "Message", "Sink", "SinkStats", "SinkStore"]
+__all__ = [
+    "Asks",
+    "Endpoint",
+    "FeatureTable",
+    "FeatureTables",
+    "Limits",
+    "Message",
+    "Sink",
+    "SinkStats",
+    "SinkStore",
+]
