@@ -71,7 +71,7 @@ def trace(path: str | os.PathLike[str], *, events_per_thread: int = 65_536) -> I
 
 
 # Spans whose value is the number of a record: what joins the traces of a device and its server.
-_RECORD_SPANS = ("egress", "tunnel send", "sink", "cloud phase execute", "answer sent", "answer")
+_RECORD_SPANS = ("outbox", "tunnel send", "sink", "cloud phase execute", "answer sent", "answer")
 
 
 def join_traces(
@@ -79,9 +79,9 @@ def join_traces(
 ) -> int:
     """Write one file for Perfetto from traces of several processes, with arrows along each record.
 
-    Times are laid beside each other by each machine's wall clock. An arrow leads through the spans of a record
-    in every process that has it: on a device from the gate over the tunnel to its answer, on the server through
-    sink and cloud phase.
+    Times are laid beside each other by each machine's wall clock. An arrow leads through the spans of a
+    record in every process that has it: on a device from the outbox over the tunnel to its answer, on the
+    server through sink and cloud phase.
 
     Args:
         path: the JSON file to write.

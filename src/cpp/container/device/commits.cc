@@ -19,6 +19,14 @@ Error too_large(size_t size, size_t most, std::string_view task) {
                         "task '" + std::string(task) + "'",
                         "leave fewer or smaller rows per firing, or open the device with a larger journal");
 }
+// From the gate, in the phase that sent it, to here, where its number is known: what joins it with what the
+// tunnel and the server do.
+void trace_send(const FrameSend& send) {
+  if (!base::trace_enabled()) return;
+  const int64_t id = base::record_trace_id(send.permit->stream, send.seq);
+  if (send.permit->begun_ns != 0) base::trace_wait("egress wait", send.permit->begun_ns, id);
+  const base::TraceSpan span("outbox", id);
+}
 }  // namespace
 
 Status Commits::check_process() const {
@@ -108,9 +116,7 @@ Result<uint64_t> Commits::commit(const Commit& c) {
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameSend& s : f.sends) apply_send(number, s.seq, *s.permit);
   if (c.number > 0) settled_[c.task] = c.number;
-  for (const FrameSend& s : f.sends)
-    if (s.permit->begun_ns != 0)
-      base::trace_wait("egress", s.permit->begun_ns, base::record_trace_id(s.permit->stream, s.seq));
+  for (const FrameSend& s : f.sends) trace_send(s);
   if (!f.sends.empty()) {
     lock.unlock();
     const std::lock_guard telling(telling_);

@@ -17,7 +17,7 @@ from ..errors import Error
 from ..whole_files import write_whole
 from .authority import Authority
 from .broker import Broker, BrokerSettings
-from .phase import CloudPhase, PackageShelf
+from .phase import PackageShelf
 from .phase._phase import open_phase
 from .sink import Endpoint, FeatureTables, Sink, SinkStore
 

@@ -160,8 +160,8 @@ def check(folder: str | os.PathLike[str]) -> list[Mistake]:
 
 
 class _Check:
-    """One look at a folder. ``spec``, ``sources`` and what ``cloud`` has beside them, for the server alone, are
-    whole where there is no mistake.
+    """One look at a folder. ``spec``, ``sources`` and what ``cloud`` has beside them, for the server alone,
+    are whole where there is no mistake.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -126,8 +126,9 @@ class AnswerBook:
                 self._sink = sqlite3.connect(uri, uri=True, check_same_thread=False)
             (cursor,) = self._db.execute("SELECT question FROM cursor").fetchone()
             found = self._sink.execute(
-                "SELECT q.id, s.device, s.stream, q.seq, q.ts, q.received, q.task, q.feature, q.package, q.data"
-                " FROM questions q JOIN sources s ON s.id = q.source WHERE q.id > ? ORDER BY q.id LIMIT ?",
+                "SELECT q.id, s.device, s.stream, q.seq, q.ts, q.received, q.task, q.feature, q.package,"
+                " q.data FROM questions q JOIN sources s ON s.id = q.source"
+                " WHERE q.id > ? ORDER BY q.id LIMIT ?",
                 (cursor, limit),
             ).fetchall()
         return [Question(*row) for row in found]
@@ -261,7 +262,8 @@ class AnswerBook:
                 (DROPPED, before, before),
             ).rowcount
             self._db.execute(
-                "DELETE FROM answers WHERE state != 0 AND question <= (SELECT max(question) FROM answers) - ?",
+                "DELETE FROM answers WHERE state != 0"
+                " AND question <= (SELECT max(question) FROM answers) - ?",
                 (KEPT,),
             )
         return int(dropped)

@@ -38,13 +38,14 @@ class PhaseStats:
     """What the cloud phase has done.
 
     Attributes:
-        asked: questions since the server's folder was made; ``dropped_questions`` of them found the queue full.
+        asked: questions since the server's folder was made; ``dropped_questions`` of them found the queue
+            full.
         answered, failed: since the server was started, by how the code ended.
         sent: frames; ``refused`` found too much waiting in front of the broker and are sent again.
         taken: answers that devices said to have since the server was started.
         waiting: answers that no device has taken yet; ``dropped_answers`` were given up.
-        execute_p50_s, round_trip_p50_s: of the newest 1,000: in the code, and from the question's arrival until
-            the device was heard to have the answer; 0.0: none yet.
+        execute_p50_s, round_trip_p50_s: of the newest 1,000: in the code, and from the question's arrival
+            until the device was heard to have the answer; 0.0: none yet.
     """
 
     asked: int

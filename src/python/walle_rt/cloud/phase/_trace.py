@@ -1,4 +1,4 @@
-"""The server's side of questions as spans of a trace: ``walle_rt.tracing.join_traces`` puts it beside a device's.
+"""The server's side of questions as a trace: ``walle_rt.tracing.join_traces`` puts it beside a device's.
 
 Nothing is recorded for it: the book of answers has the times.
 """

@@ -70,5 +70,5 @@ def answers(_: Admin, state: State, limit: Limit = 100) -> list[AnswerRow]:
 
 @router.get("/cloud-phase/trace")
 def trace(_: Admin, state: State, limit: Limit = 1000) -> dict[str, Any]:
-    """The newest as a trace for Perfetto; ``walle_rt.tracing.join_traces`` puts it beside those of devices."""
+    """The newest as a trace for Perfetto, to be joined with those of devices."""
     return spans(state.tunnel.phase.answers(limit) if state.tunnel else [])
