@@ -30,7 +30,11 @@ TRACE = "trace.json"
 def catalog() -> Catalog:
     """What the demo's app records."""
     open_ = Sensitivity.OPEN
-    fields = {"n": (FieldType.INT, open_), "text": (FieldType.TEXT, open_), "who": FieldType.TEXT}
+    fields: dict[str, FieldType | tuple[FieldType, Sensitivity]] = {
+        "n": (FieldType.INT, open_),
+        "text": (FieldType.TEXT, open_),
+        "who": FieldType.TEXT,
+    }
     return Catalog().declare("say", fields=fields)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ..errors import ArgumentError
@@ -68,7 +69,7 @@ def spec_of(reader: Reader) -> TaskSpec:
         pages=v["catalog"]["pages"],
         states=v["catalog"]["states"],
     )
-    spec.cloud = _cloud(reader, spec)
+    spec = replace(spec, cloud=_cloud(reader, spec))
     spec.triggers.update(_triggers(reader, spec))
     return spec
 

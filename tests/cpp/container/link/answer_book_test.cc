@@ -31,7 +31,7 @@ class AnswerBookTest : public DeviceTest {
     Manifest m = with_table(manifest("asker"));
     m.features.push_back({.policy = {.task = "asker",
                                      .feature = "doubt",
-                                     .fields = {{.name = "n", .type = stream::FeatureType::i64}},
+                                     .fields = {{.name = "n", .type = stream::FeatureType::integer}},
                                      .bytes_per_day = 1 << 20,
                                      .sends_per_day = 1000,
                                      .consent = ""},

@@ -58,7 +58,7 @@ class AnswerRow(BaseModel):
 @router.get("/cloud-phase")
 def figures(_: Admin, state: State) -> PhaseRow:
     """Questions, answers and latencies."""
-    return PhaseRow(**state.tunnel.phase.stats().figures()) if state.tunnel else PhaseRow()
+    return PhaseRow.model_validate(state.tunnel.phase.stats().figures()) if state.tunnel else PhaseRow()
 
 
 @router.get("/cloud-phase/answers")
