@@ -66,7 +66,7 @@ def trace(path: str | os.PathLike[str], *, events_per_thread: int = 65_536) -> I
     finally:
         data, told.events, told.dropped, told.threads = _core.stop_trace()
         # For join_traces: when, by the wall clock, the times in it begin.
-        head = b'{"otherData":{"started_us":%d},' % started_us
+        head = b'{"started_us":%d,' % started_us
         _write(target, head + data.removeprefix(b"{"))
 
 
@@ -96,11 +96,11 @@ def join_traces(
         ArgumentError: a trace that does not say when it was started.
     """
     read = {name: _read(given) for name, given in traces.items()}
-    first = min((content["otherData"]["started_us"] for content in read.values()), default=0)
+    first = min((content["started_us"] for content in read.values()), default=0)
     events: list[dict[str, Any]] = []
     along: dict[int, list[dict[str, Any]]] = {}
     for pid, (name, content) in enumerate(read.items(), 1):
-        shift = content["otherData"]["started_us"] - first
+        shift = content["started_us"] - first
         events.append({"name": "process_name", "ph": "M", "pid": pid, "tid": 0, "args": {"name": name}})
         for event in content["traceEvents"]:
             if event.get("name") == "process_name":
@@ -134,7 +134,7 @@ def _read(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any
             raise ResourceError.of(
                 f"{where}, which cannot be read ({error})", "a trace's file", "join_traces", "check the path"
             ) from error
-    started = content.get("otherData", {}).get("started_us") if isinstance(content, Mapping) else None
+    started = content.get("started_us") if isinstance(content, Mapping) else None
     if not isinstance(started, int):
         raise ArgumentError.of(
             f"{where} without the time of its start", "one that walle_rt.trace wrote", "join_traces",

@@ -108,6 +108,8 @@ class AnswerBook:
         self._sink_path = Path(sink)
         self._sink: sqlite3.Connection | None = None
         self._db = _open(Path(path))
+        with self._db:  # what a process before had handed over may never have left it
+            self._db.execute("UPDATE answers SET sends = 0 WHERE state = 0")
 
     def close(self) -> None:
         """Close the file."""

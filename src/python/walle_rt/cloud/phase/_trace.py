@@ -36,4 +36,4 @@ def spans(answers: list[dict[str, Any]]) -> dict[str, Any]:
                         "args": told | ({"error": a["error"]} if a["error"] else {}),
                     }
                 )
-    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"started_us": start}}
+    return {"traceEvents": events, "displayTimeUnit": "ms", "started_us": start}
