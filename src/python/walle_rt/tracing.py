@@ -75,52 +75,59 @@ _RECORD_SPANS = ("outbox", "tunnel send", "sink", "cloud phase execute", "answer
 
 
 def join_traces(
-    path: str | os.PathLike[str], traces: Mapping[str, str | os.PathLike[str] | Mapping[str, Any]]
+    path: str | os.PathLike[str],
+    devices: Mapping[str, str | os.PathLike[str]],
+    server: str | os.PathLike[str] | Mapping[str, Any],
 ) -> int:
-    """Write one file for Perfetto from traces of several processes, with arrows along each record.
+    """Write one file for Perfetto from traces of devices and their server, with arrows along each record.
 
     Times are laid beside each other by each machine's wall clock. An arrow leads through the spans of a
-    record in every process that has it: on a device from the outbox over the tunnel to its answer, on the
-    server through sink and cloud phase.
+    record on its device, from the outbox over the tunnel to its answer, and on the server, through sink and
+    cloud phase.
 
     Args:
         path: the JSON file to write.
-        traces: by the name that the process gets: a file that ``trace`` wrote, or what the server's
-            ``/api/v1/cloud-phase/trace`` returned.
+        devices: files that ``trace`` wrote, by the device's id at the server.
+        server: what the server's ``/api/v1/cloud-phase/trace`` returned, or a file with it.
 
     Returns:
-        How many records have spans in two processes or more.
+        How many records have spans on a device and on the server.
 
     Raises:
         ResourceError: a file cannot be read or written.
         ArgumentError: a trace that does not say when it was started.
     """
-    read = {name: _read(given) for name, given in traces.items()}
-    first = min((content["started_us"] for content in read.values()), default=0)
+    read = {"server": _read(server), **{name: _read(given) for name, given in devices.items()}}
+    first = min(content["started_us"] for content in read.values())
     events: list[dict[str, Any]] = []
-    along: dict[int, list[dict[str, Any]]] = {}
+    # Devices count their records alike: a number means something beside its device alone.
+    along: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for pid, (name, content) in enumerate(read.items(), 1):
-        shift = content["started_us"] - first
         events.append({"name": "process_name", "ph": "M", "pid": pid, "tid": 0, "args": {"name": name}})
         for event in content["traceEvents"]:
             if event.get("name") == "process_name":
                 continue
             moved = {**event, "pid": pid}
             if "ts" in moved:
-                moved["ts"] += shift
+                moved["ts"] += content["started_us"] - first
             events.append(moved)
-            value = moved.get("args", {}).get("value")
-            if moved["ph"] == "X" and moved["name"] in _RECORD_SPANS and value is not None:
-                along.setdefault(value, []).append(moved)
-    joined = {value: spans for value, spans in along.items() if len({s["pid"] for s in spans}) > 1}
-    for value, spans in joined.items():
-        spans.sort(key=lambda span: span["ts"])
-        for at, span in enumerate(spans):
-            step = "s" if at == 0 else "f" if at == len(spans) - 1 else "t"
-            flow = {key: span[key] for key in ("pid", "tid", "ts")}
-            events.append({"name": "record", "cat": "record", "ph": step, "id": value, "bp": "e", **flow})
+            told = moved.get("args", {})
+            if moved["ph"] == "X" and moved["name"] in _RECORD_SPANS and "value" in told:
+                along.setdefault((told.get("device", name), told["value"]), []).append(moved)
+    joined = [spans for spans in along.values() if len({span["pid"] for span in spans}) > 1]
+    for number, spans in enumerate(joined, 1):
+        events += _arrow(number, sorted(spans, key=lambda span: float(span["ts"])))
     _write(Path(path), json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}).encode())
     return len(joined)
+
+
+def _arrow(number: int, spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    steps = ["s", *"t" * (len(spans) - 2), "f"]
+    return [
+        {"name": "record", "cat": "record", "ph": step, "id": number, "bp": "e"}
+        | {key: span[key] for key in ("pid", "tid", "ts")}
+        for step, span in zip(steps, spans, strict=True)
+    ]
 
 
 def _read(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:

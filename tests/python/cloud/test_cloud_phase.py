@@ -19,7 +19,7 @@ from asking import CLOUD, LARGE, FolderShelf, Server, catalog, pack
 from cloud.servers import SOURCES
 from tunnel_world import World, until
 
-from walle_rt import ResourceError, _core, tracing
+from walle_rt import ArgumentError, ResourceError, _core, tracing
 from walle_rt.cloud.broker import find_mosquitto
 from walle_rt.cloud.phase import AnswerBook, spans
 from walle_rt.device import Answer, Device, Tunnel
@@ -225,18 +225,21 @@ def test_one_trace_shows_a_record_on_both_sides(cloud: Cloud, tmp_path: Path) ->
         until(lambda: server.phase.stats().taken == 1)
     number = _core.tunnel.trace_id("doubt", 1)
     assert cloud.heard["d-1"][0].trace == number
-    records = tracing.join_traces(
-        tmp_path / "both.json", {"device": tmp_path / "device.json", "server": spans(server.phase.answers())}
-    )
+    devices = {"d-1": tmp_path / "device.json", "d-2": tmp_path / "device.json"}
+    records = tracing.join_traces(tmp_path / "both.json", devices, spans(server.phase.answers()))
     assert records == 1
     events = json.loads((tmp_path / "both.json").read_text())["traceEvents"]
-    mine = [e for e in events if e.get("args", {}).get("value") == number]
+    mine = [e for e in events if e.get("args", {}).get("value") == number and e["pid"] != 3]
     names = [e["name"] for e in sorted((e for e in mine if e["ph"] == "X"), key=lambda e: e["ts"])]
     assert names == ["outbox", "tunnel send", "sink", "cloud phase execute", "answer sent", "answer"]
     assert {e["name"] for e in mine} >= {"egress wait"}
     flow = [e for e in events if e.get("cat") == "record"]
-    assert [e["ph"] for e in flow] == ["s", "t", "t", "t", "t", "f"] and {e["id"] for e in flow} == {number}
-    assert {e["pid"] for e in flow} == {1, 2}
+    assert [e["ph"] for e in flow] == ["s", "t", "t", "t", "t", "f"] and {e["id"] for e in flow} == {1}
+    assert {e["pid"] for e in flow} == {1, 2}, "another device's record of the same number is another one"
+    with pytest.raises(ArgumentError, match="without the time"):
+        tracing.join_traces(tmp_path / "both.json", {}, {"traceEvents": []})
+    with pytest.raises(ResourceError, match=r"no\.json"):
+        tracing.join_traces(tmp_path / "both.json", {}, tmp_path / "no.json")
 
 
 # -- the book alone ------------------------------------------------------------------------------------------

@@ -257,9 +257,12 @@ class Loop:
 
     def join_traces(self) -> None:
         """One file for Perfetto: both devices and the server, with arrows along each record."""
-        files = {f"device {n}": self.folder / f"device-{n}" / TRACE for n in (1, 2)}
+        files = {
+            device.told["device"]: self.folder / f"device-{n}" / TRACE
+            for n, device in enumerate(self.devices, 1)
+        }
         path = self.folder / "loop.trace.json"
-        records = join_traces(path, {**files, "server": self.api.get("/cloud-phase/trace")})
+        records = join_traces(path, files, self.api.get("/cloud-phase/trace"))
         if not records:
             raise TaskError.of("no record in two traces", "one at least", f"'{path}'", "report this")
         self._say(f"{path}: {records} records on devices and server, for ui.perfetto.dev")

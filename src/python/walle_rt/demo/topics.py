@@ -52,7 +52,7 @@ size = 4096
 main = "main"
 [capabilities]
 imports = ["binascii", "re"]
-host_calls = ["walle.stream", "walle.engine"]
+host_calls = ["walle.stream", "walle.engine", "walle.time"]
 [cloud]
 question = "doubt"
 answers = "answers"
