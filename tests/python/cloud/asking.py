@@ -1,8 +1,9 @@
 """A task with two halves, and a server's part that answers it: for tests of the cloud phase.
 
-As a program it is that part alone, in a process that can be killed:
+As a program it is that part alone, or a device, in a process that can be killed:
 
     python -m asking FOLDER URL AUTHORITY CERTIFICATE KEY
+    python -m asking FOLDER URL AUTHORITY CERTIFICATE KEY NAME FIRST COUNT
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from walle_rt import ResourceError
 from walle_rt.cloud.phase import AnswerBook, CloudPhase
 from walle_rt.cloud.sink import Endpoint, Sink, SinkStore
+from walle_rt.device import Device, Tunnel
 from walle_rt.stream import Catalog, FieldType, Graph, Sensitivity
 from walle_rt.task import PackedTask, Task
 
@@ -149,5 +151,18 @@ def main(folder: str, url: str, authority: str, certificate: str, key: str) -> N
         over.wait()
 
 
+def ask(folder: str, url: str, authority: str, certificate: str, key: str, *given: str) -> None:
+    """A device that records odd numbers, and goes on until it is killed."""
+    name, first, count = given[0], int(given[1]), int(given[2])
+    device = Device(folder, catalog(), workers=1, ready=1)
+    files = {"authorities": authority, "certificate": certificate, "key": key}
+    with Tunnel(device, url, name, least_backoff_s=0.05, most_backoff_s=0.5, **files):
+        for n in range(first, first + 2 * count, 2):
+            device.record("say", contents={"n": n, "text": "what", "secret": "s"})
+        sys.stdout.write("said\n")
+        sys.stdout.flush()
+        threading.Event().wait()
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    (main if len(sys.argv) == 6 else ask)(*sys.argv[1:])

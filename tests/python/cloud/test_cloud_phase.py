@@ -217,6 +217,35 @@ def test_a_server_that_is_killed_loses_no_question_and_answers_none_twice(cloud:
         tunnel.close()
 
 
+def test_a_device_that_is_killed_has_each_answer_once(cloud: Cloud) -> None:
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    rng = random.Random(seed)
+    server = cloud.serve()
+    cloud.device("d-1").close()  # installed
+    who, ends = cloud.world.identity("d-1"), cloud.world.endpoint()
+    line = [sys.executable, "-m", "asking", str(cloud.folder / "devices" / "d-1"), ends.url]
+    line += [str(ends.authorities), str(who.certificate), str(who.key), "d-1"]
+    env = os.environ | {"PYTHONPATH": f"{SOURCES}:{Path(__file__).parent}"}
+    for round_ in range(6):
+        child = subprocess.Popen(
+            [*line, str(100 * round_ + 1), "40"], env=env, stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None and child.stdout.readline() == "said\n"
+        time.sleep(rng.uniform(0.0, 0.3))
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    device = cloud.device("d-1")
+    assert device.wait(30)
+    with cloud.tunnel(device, "d-1"):
+        until(lambda: len(answers(device)) >= 240, 60)
+        until(lambda: server.phase.stats().waiting == 0, 60)
+    assert [n for n, _, _ in answers(device)] == sorted(
+        100 * round_ + 1 + 2 * i for round_ in range(6) for i in range(40)
+    )
+
+
 def test_one_trace_shows_a_record_on_both_sides(cloud: Cloud, tmp_path: Path) -> None:
     server, device = cloud.serve(), cloud.device("d-1")
     with tracing.trace(tmp_path / "device.json"), cloud.tunnel(device, "d-1"):
