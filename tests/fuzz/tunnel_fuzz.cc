@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/fault_env.h"
 #include "link/tunnel/ack_message.h"
+#include "link/tunnel/answer_message.h"
 #include "link/tunnel/epoch_message.h"
 #include "link/tunnel/message.h"
 #include "link/tunnel/mqtt_packet.h"
@@ -43,6 +44,13 @@ void read(std::string_view bytes) {
   const auto ack = read_ack(bytes);
   if (ack.ok() && !read_ack(pack_ack(*ack)).ok()) __builtin_trap();
   (void)read_epoch(bytes);
+  const auto answer = read_answer(bytes);
+  if (answer.ok()) {
+    const auto again = pack_answer(*answer);
+    if (!again.ok() || !read_answer(*again).ok()) __builtin_trap();
+  }
+  const auto marks = read_marks(bytes);
+  if (marks.ok() && !read_marks(pack_marks(*marks)).ok()) __builtin_trap();
 }
 }  // namespace
 

@@ -21,6 +21,11 @@ def seeds() -> dict[str, bytes]:
         "plain": plain,
         "words": native.pack_message([("s", b"words " * 30, False, RECORDS)]),
         "ack": ack,
+        "answer": native.pack_answer(
+            "s", 9, 2, 1, "task", "", [{"n": 1, "x": 0.5, "b": True, "t": "text", "r": b"raw", "a": None}]
+        ),
+        "failed": native.pack_answer("s", 9, 2, 1, "task", "ValueError: no", []),
+        "marks": native.pack_marks([("s", 2), ("u", 0)]),
         "epoch": native.pack_epoch(7, 3),
     }
     found |= {f"{name}-open": data[:-4] for name, data in found.items()}

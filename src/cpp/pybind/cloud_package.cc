@@ -32,7 +32,7 @@ Package package_of(const py::dict& given) {
   out.capabilities = given["capabilities"].cast<std::vector<std::string>>();
   out.imports = given["imports"].cast<std::vector<std::string>>();
   for (const auto& [name, digest, size, kind] : given["files"].cast<std::vector<GivenFile>>())
-    out.files.push_back({name, digest, size, enum_of(kind, FileKind::policy, "kind of a file")});
+    out.files.push_back({name, digest, size, enum_of(kind, FileKind::cloud, "kind of a file")});
   return out;
 }
 
@@ -60,6 +60,7 @@ py::dict dict_of(const Package& package) {
 void bind_cloud_package(py::module_& m) {
   py::module_ package = m.def_submodule("package", "Manifests of packages; use walle_rt.task instead.");
   package.attr("CODE") = link::kCodeName;
+  package.attr("CLOUD_CODE") = link::kCloudCodeName;
   package.attr("MANIFEST") = link::kTaskManifestName;
   package.def(
       "pack", [](const py::dict& given) { return py::bytes(unwrap(link::pack_package(package_of(given)))); },

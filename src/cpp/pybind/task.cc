@@ -28,6 +28,8 @@ using GivenFeatureField = std::tuple<std::string, int, uint32_t, int>;  // name,
 // name, fields, bytes and sends a day, minimum events, consent, expiry, graph
 using GivenFeature = std::tuple<std::string, std::vector<GivenFeatureField>, int64_t, int64_t, int64_t,
                                 std::string, int64_t, std::string>;
+// question, module, function, answers, limits, heap
+using GivenCloud = std::tuple<std::string, std::string, std::string, std::string, GivenPhase, uint64_t>;
 using GivenEventField = std::tuple<std::string, int, int>;  // name, type, sensitivity
 using GivenEvent = std::tuple<std::string, int, std::vector<GivenEventField>>;
 
@@ -118,6 +120,13 @@ Manifest manifest_of(const py::dict& given) {
   m.events = events_of(given["events"].cast<std::vector<GivenEvent>>());
   take(given, "pages", m.pages);
   take(given, "states", m.states);
+  const auto [question, module, function, answers, limits, heap] = given["cloud"].cast<GivenCloud>();
+  m.cloud = {.question = question,
+             .module = module,
+             .function = function,
+             .answers = answers,
+             .limits = {.wall_ms = limits.first, .cpu_ms = limits.second},
+             .heap_bytes = heap};
   return m;
 }
 
@@ -192,6 +201,8 @@ py::dict dict_of(const Manifest& m) {
   out["events"] = given_events(m);
   out["pages"] = m.pages;
   out["states"] = m.states;
+  const CloudHalf& c = m.cloud;
+  out["cloud"] = GivenCloud(c.question, c.module, c.function, c.answers, phase(c.limits), c.heap_bytes);
   return out;
 }
 

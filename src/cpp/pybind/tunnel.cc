@@ -1,5 +1,6 @@
 // _core.tunnel: a device's tunnel, and the messages that its other end reads and writes.
 // walle_rt.device.Tunnel and walle_rt.cloud.sink are the documented faces.
+#include "base/record_trace.h"
 #include "container/link/device_tunnel.h"
 #include "link/tunnel/ack_message.h"
 #include "link/tunnel/epoch_message.h"
@@ -34,10 +35,107 @@ auto told(const py::object& callback, const char* name, const Convert& convert) 
   return out;
 }
 
+py::object given_cell(const link::AnswerCell& cell) {
+  using Kind = link::AnswerCell::Kind;
+  switch (cell.kind) {
+    case Kind::absent: return py::none();
+    case Kind::integer: return py::int_(cell.integer);
+    case Kind::real: return py::float_(cell.real);
+    case Kind::boolean: return py::bool_(cell.integer != 0);
+    case Kind::text: return py::str(cell.text);
+    case Kind::bytes: return py::bytes(cell.text);
+  }
+  return py::none();
+}
+
+link::AnswerCell cell_of(const std::string& column, const py::handle& value) {
+  using Kind = link::AnswerCell::Kind;
+  link::AnswerCell out;
+  out.column = column;
+  if (value.is_none()) return out;
+  if (py::isinstance<py::bool_>(value)) {
+    out.kind = Kind::boolean;
+    out.integer = value.cast<bool>() ? 1 : 0;
+  } else if (py::isinstance<py::int_>(value)) {
+    out.kind = Kind::integer;
+    out.integer = value.cast<int64_t>();
+  } else if (py::isinstance<py::float_>(value)) {
+    out.kind = Kind::real;
+    out.real = value.cast<double>();
+  } else if (py::isinstance<py::str>(value)) {
+    out.kind = Kind::text;
+    out.text = value.cast<std::string>();
+  } else if (py::isinstance<py::bytes>(value)) {
+    out.kind = Kind::bytes;
+    out.text = std::string(value.cast<py::bytes>());
+  } else {
+    throw py::type_error("column '" + column + "': None, bool, int, float, str or bytes");
+  }
+  return out;
+}
+
+py::list given_rows(const std::vector<link::AnswerRow>& rows) {
+  py::list out;
+  for (const link::AnswerRow& row : rows) {
+    py::dict cells;
+    for (const link::AnswerCell& cell : row) cells[py::str(cell.column)] = given_cell(cell);
+    out.append(cells);
+  }
+  return out;
+}
+
+py::dict given_taken(const container::TakenAnswer& answer) {
+  py::dict out;
+  out["task"] = answer.task;
+  out["stream"] = answer.stream;
+  out["seq"] = answer.seq;
+  out["trace"] = answer.trace;
+  out["error"] = answer.error;
+  out["rows"] = given_rows(answer.rows);
+  out["stored"] = answer.stored;
+  return out;
+}
+
+// stream, seq, number, after, task, error, rows as dicts
+py::bytes pack_answer(const std::string& stream, uint64_t seq, uint64_t number, uint64_t after,
+                      const std::string& task, const std::string& error, const std::vector<py::dict>& rows) {
+  link::Answer answer{.stream = stream,
+                      .seq = seq,
+                      .number = number,
+                      .after = after,
+                      .task = task,
+                      .error = error,
+                      .rows = {}};
+  for (const py::dict& row : rows) {
+    answer.rows.emplace_back();
+    for (const auto& [column, value] : row)
+      answer.rows.back().push_back(cell_of(column.cast<std::string>(), value));
+  }
+  return py::bytes(unwrap(link::pack_answer(answer)));
+}
+
+py::tuple read_answer(const py::bytes& data) {
+  const link::Answer a = unwrap(link::read_answer(std::string_view(data)));
+  return py::make_tuple(a.stream, a.seq, a.number, a.after, a.task, a.error, given_rows(a.rows));
+}
+
+py::bytes pack_marks(const std::vector<std::pair<std::string, uint64_t>>& given) {
+  std::vector<link::AnswerMark> marks;
+  for (const auto& [stream, taken] : given) marks.push_back({.stream = stream, .taken = taken});
+  return py::bytes(link::pack_marks(marks));
+}
+
+std::vector<std::pair<std::string, uint64_t>> read_marks(const py::bytes& data) {
+  std::vector<std::pair<std::string, uint64_t>> out;
+  for (const link::AnswerMark& mark : unwrap(link::read_marks(std::string_view(data))))
+    out.emplace_back(mark.stream, mark.taken);
+  return out;
+}
+
 TunnelHeld open(const DeviceFace& device, const std::string& broker, const std::string& id,
                 const std::string& authorities, const std::string& certificate, const std::string& key,
                 const std::string& session, const py::dict& options, const py::object& on_epoch,
-                const py::object& on_down, const py::object& on_state) {
+                const py::object& on_down, const py::object& on_state, const py::object& on_answer) {
   container::DeviceTunnelOptions o{
       .broker = broker,
       .files = {.authorities = authorities, .certificate = certificate, .key = key, .session = session},
@@ -51,6 +149,8 @@ TunnelHeld open(const DeviceFace& device, const std::string& broker, const std::
   seconds("least_backoff_s", o.tunnel.backoff.least_us);
   seconds("most_backoff_s", o.tunnel.backoff.most_us);
   if (options.contains("keepalive_s")) o.tunnel.keepalive_s = options["keepalive_s"].cast<int>();
+  o.on_answer =
+      told<const container::TakenAnswer&>(on_answer, "walle_rt.device.Tunnel on_answer", given_taken);
   link::TunnelListener listener;
   listener.on_epoch = told<const link::EpochMessage&>(
       on_epoch, "walle_rt.device.Tunnel on_epoch",
@@ -87,6 +187,7 @@ py::dict stats(const DeviceTunnel& self) {
   out["handshake_s"] = static_cast<double>(c.handshake_us) / kMicroseconds;
   out["epochs"] = s.epochs;
   out["answers"] = s.answers;
+  out["damaged_answers"] = s.damaged_answers;
   out["last_error"] = s.last_error;
   return out;
 }
@@ -164,7 +265,8 @@ void bind_tunnel(py::module_& m) {
   py::class_<DeviceTunnel, TunnelHeld>(tunnel, "Tunnel")
       .def_static("open", open, py::keep_alive<0, 1>(), py::arg("device"), py::arg("broker"), py::arg("id"),
                   py::arg("authorities"), py::arg("certificate"), py::arg("key"), py::arg("session"),
-                  py::arg("options"), py::arg("on_epoch"), py::arg("on_down"), py::arg("on_state"))
+                  py::arg("options"), py::arg("on_epoch"), py::arg("on_down"), py::arg("on_state"),
+                  py::arg("on_answer"))
       .def("stop", [](DeviceTunnel& self) { unlocked([&] { self.stop(); }); })
       .def("network_changed", &DeviceTunnel::network_changed)
       .def("drain",
@@ -176,6 +278,12 @@ void bind_tunnel(py::module_& m) {
   tunnel.def("pack_message", pack_message, py::arg("sections"));
   tunnel.def("pack_ack", pack_ack, py::arg("entries"));
   tunnel.def("read_ack", read_ack, py::arg("data"));
+  tunnel.def("pack_answer", pack_answer, py::arg("stream"), py::arg("seq"), py::arg("number"),
+             py::arg("after"), py::arg("task"), py::arg("error"), py::arg("rows"));
+  tunnel.def("read_answer", read_answer, py::arg("data"));
+  tunnel.def("pack_marks", pack_marks, py::arg("marks"));
+  tunnel.def("read_marks", read_marks, py::arg("data"));
+  tunnel.def("trace_id", &base::record_trace_id, py::arg("stream"), py::arg("seq"));
   tunnel.def("pack_epoch", pack_epoch, py::arg("epoch"), py::arg("jitter_s"));
 }
 

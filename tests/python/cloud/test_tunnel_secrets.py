@@ -12,11 +12,13 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import asking
 import pytest
-from tunnel_world import World
+from tunnel_world import World, until
 
 from walle_rt import ResourceError
 from walle_rt.cloud.broker import find_mosquitto
+from walle_rt.device import Device
 from walle_rt.vm import VM, library_path
 
 try:
@@ -99,6 +101,32 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
     yield made
     made.close()
+
+
+def test_no_byte_of_a_question_or_of_its_answer_holds_a_secret(world: World, tmp_path: Path) -> None:
+    shelf = asking.FolderShelf(world.folder / "shelf")
+    packed = asking.pack(tmp_path / "tasks")
+    shelf.publish(packed)
+    server = asking.Server(world.folder, world.endpoint())
+    world._open.append(server.close)
+    tap = Wiretap(world, "d1")
+    device = Device(world.folder / "devices" / "d1", asking.catalog(), workers=1, ready=1)
+    world._open.append(device.close)
+    device.install_package(packed.manifest, shelf.folder)
+    tunnel = world.tunnel(device, "d1", url=tap.url)
+    canary, shown = (secrets.token_hex(12).encode() for _ in range(2))
+    for n in range(40):
+        device.record("say", contents={"n": n, "text": shown.decode(), "secret": canary.decode()})
+    assert device.wait(30)
+    until(lambda: len(device.results("asker", "answers")) == 20, 30)
+    until(lambda: server.phase.stats().taken == 20)
+    tunnel.close()
+    time.sleep(0.2)
+    heard = bytes(tap.heard)
+    tap.close()
+    assert b"w/d1/got" in heard, "nothing was said of answers: the test shows nothing"
+    assert holds(heard, shown), "what may leave is not found either: the search finds nothing"
+    assert not holds(heard, canary)
 
 
 def test_no_byte_that_leaves_holds_a_secret(world: World) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from walle_rt.errors import ResourceError, TaskError
+from walle_rt.errors import ArgumentError, ResourceError, TaskError
 from walle_rt.stream import EventKind, FieldType, Graph, Sensitivity
 from walle_rt.task import Mistake, Task, TaskSpec, check
 from walle_rt.task._lines import Lines
@@ -229,6 +229,94 @@ def test_random_damage_is_told_and_never_raised(tmp_path: Path) -> None:
         (folder / "task.toml").write_text("".join(text), encoding="utf-8")
         lines = "".join(text).count("\n") + 1
         assert all(0 <= m.line <= lines for m in check(folder) if m.file == "task.toml")
+
+
+HALVES = (
+    RIGHT
+    + """
+[cloud]
+question = "visit"
+answers = "visits"
+resources = ["large.*"]
+wall_ms = 500
+"""
+)
+CLOUD = """\
+import json
+
+def answer(question):
+    return None
+"""
+
+
+def test_a_task_of_two_halves(tmp_path: Path) -> None:
+    files = {"cloud__py": CLOUD, "large__bin": "large", "small__bin": "small"}
+    assert check(task(tmp_path, HALVES, **files)) == []
+    whole = Task(tmp_path)
+    half = whole.spec.cloud
+    assert half is not None
+    assert (half.question, half.answers, half.module, half.function) == ("visit", "visits", "cloud", "answer")
+    assert (half.limits.wall_ms, half.heap_bytes) == (500, 256 << 20)
+    assert whole.files == ["main.py", "small.bin"]  # what a device gets
+    assert TaskSpec.from_manifest(whole.spec.to_manifest()) == whole.spec
+
+
+@needs_vm
+def test_the_servers_half_travels_in_the_package_alone(tmp_path: Path) -> None:
+    files = {"cloud__py": CLOUD, "large__bin": "large", "small__bin": "small"}
+    whole = Task(task(tmp_path, HALVES, **files))
+    bundle = whole.compile()
+    assert bundle.modules == ["main"] and set(bundle.resources) == {".walle/manifest", "small.bin"}
+    assert whole.cloud_bundle().modules == ["cloud", "main"]
+    kinds = {file.name: file.kind.name for file in whole.pack("shop").package.files}
+    assert kinds == {
+        ".walle/cloud": "CLOUD",
+        ".walle/code": "CODE",
+        ".walle/manifest": "POLICY",
+        "large.bin": "CLOUD",
+        "small.bin": "RESOURCE",
+    }
+    with pytest.raises(ArgumentError, match="cloud"):
+        Task(task(tmp_path / "other")).cloud_bundle()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('question = "visit"', 'question = "vist"', "did you mean 'visit'?"),
+        ('question = "visit"\n', "", "without 'question'"),
+        ('answers = "visits"', 'answers = "visit"', "did you mean 'visits'?"),
+        ('resources = ["large.*"]', 'resources = ["larg.*"]', "which no file matches"),
+        ("wall_ms = 500", "wall_ms = 0", "1 to 600,000"),
+        ("wall_ms = 500", 'module = "main"', "for both halves"),
+        ("wall_ms = 500", 'module = "clod"', "no module 'clod'"),
+        ("wall_ms = 500", 'function = "anser"', "did you mean 'answer'?"),
+        ("wall_ms = 500", "wallms = 500", "did you mean 'wall_ms'?"),
+    ],
+)
+def test_a_mistake_in_the_cloud_half_is_told(old: str, new: str, says: str, tmp_path: Path) -> None:
+    assert old in HALVES
+    told = [str(m) for m in check(task(tmp_path, HALVES.replace(old, new), cloud__py=CLOUD, large__bin=""))]
+    assert any(says in one for one in told), told
+
+
+def test_the_code_of_both_halves_is_looked_at(tmp_path: Path) -> None:
+    def told(cloud: str, main: str = MAIN) -> str:
+        files = {"cloud__py": cloud, "main__py": main, "large__bin": ""}
+        return "; ".join(map(str, check(task(tmp_path, HALVES, **files))))
+
+    assert "cloud.py, line 1" in told("import zlib\ndef answer(question): return None\n")
+    assert "takes 2 arguments" in told("def answer(a, b): return None\n")
+    assert "import of 'cloud'" in told(CLOUD, "import cloud\n" + MAIN)
+    assert told("import main\n" + CLOUD) == ""
+
+
+def test_a_question_that_is_sent_for_every_firing_is_a_warning(tmp_path: Path) -> None:
+    graph = HALVES.replace("sends_per_day = 10\n", 'sends_per_day = 10\ngraph = "v.graph"\n')
+    task(tmp_path, graph, cloud__py=CLOUD, large__bin="")
+    (tmp_path / "v.graph").write_bytes(Graph().select("item").to_bytes())
+    told = check(tmp_path)
+    assert [m.error for m in told] == [False] and "for every firing" in str(told[0])
 
 
 def test_lines_of_keys() -> None:

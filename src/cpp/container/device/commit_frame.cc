@@ -21,12 +21,14 @@ FrameIn::Send read_send(base::ByteReader& in) {
   FrameIn::Send s;
   s.permit.stream = in.text();
   s.seq = in.get<uint64_t>();
-  s.permit.priority = in.get<uint8_t>();
+  const auto priority = in.get<uint8_t>();
+  s.permit.priority = priority & static_cast<uint8_t>(~kAsks);
   s.permit.entry.ts = in.get<int64_t>();
   s.permit.entry.rows = in.get<int64_t>();
   s.permit.entry.task = in.text();
   s.permit.entry.feature = in.text();
   s.permit.bytes = in.text();
+  if (priority & kAsks) s.permit.package = in.text();
   s.permit.entry.bytes = static_cast<int64_t>(s.permit.bytes.size());
   return s;
 }

@@ -18,6 +18,9 @@ enum class FrameKind : uint8_t {
   forget = 3,       // a task's firings are counted from 1 again
 };
 
+// Beside a send's priority: the package whose question it is follows its bytes.
+inline constexpr uint8_t kAsks = 0x80;
+
 struct FrameRows {
   store::TableRowsView rows;
   uint64_t first = 0;  // number of the first of them
@@ -59,12 +62,14 @@ void put_frame(const FrameOut& f, Writer& w) {
   for (const FrameSend& s : f.sends) {
     text(s.permit->stream);
     w.put(s.seq);
-    w.put(s.permit->priority);
+    const bool asks = !s.permit->package.empty();
+    w.put(static_cast<uint8_t>(s.permit->priority | (asks ? kAsks : 0)));
     w.put(s.permit->entry.ts);
     w.put(s.permit->entry.rows);
     text(s.permit->entry.task);
     text(s.permit->entry.feature);
     text(s.permit->bytes);
+    if (asks) text(s.permit->package);
   }
 }
 

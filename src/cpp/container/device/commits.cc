@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/record_trace.h"
 #include "base/trace.h"
 #include "container/device/commit_frame.h"
 
@@ -17,6 +18,14 @@ Error too_large(size_t size, size_t most, std::string_view task) {
   return argument_error("a commit of " + std::to_string(size) + " bytes", "at most " + std::to_string(most),
                         "task '" + std::string(task) + "'",
                         "leave fewer or smaller rows per firing, or open the device with a larger journal");
+}
+// From the gate, in the phase that sent it, to here, where its number is known: what joins it with what the
+// tunnel and the server do.
+void trace_send(const FrameSend& send) {
+  if (!base::trace_enabled()) return;
+  const int64_t id = base::record_trace_id(send.permit->stream, send.seq);
+  if (send.permit->begun_ns != 0) base::trace_wait("egress wait", send.permit->begun_ns, id);
+  const base::TraceSpan span("outbox", id);
 }
 }  // namespace
 
@@ -107,6 +116,7 @@ Result<uint64_t> Commits::commit(const Commit& c) {
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameSend& s : f.sends) apply_send(number, s.seq, *s.permit);
   if (c.number > 0) settled_[c.task] = c.number;
+  for (const FrameSend& s : f.sends) trace_send(s);
   if (!f.sends.empty()) {
     lock.unlock();
     const std::lock_guard telling(telling_);
@@ -126,7 +136,7 @@ void Commits::apply_send(uint64_t number, uint64_t seq, const stream::Permit& p)
                {.seq = seq,
                 .ts = p.entry.ts,
                 .priority = p.priority,
-                .task = p.entry.task,
+                .task = p.package.empty() ? p.entry.task : p.entry.task + "@" + p.package,
                 .feature = p.entry.feature,
                 .bytes = p.bytes});
 }

@@ -58,7 +58,8 @@ Status HotTask::make_scopes() {
     tables.back().decl.name = table_name(manifest.name, decl.name);
   }
   scope_ = std::make_shared<FiringScope>(rooms_.commits.tables(), std::move(tables), rooms_.env);
-  outgoing_ = std::make_shared<Outgoing>(rooms_.commits.gate(), manifest.name, manifest.priority);
+  outgoing_ = std::make_shared<Outgoing>(rooms_.commits.gate(), manifest.name, manifest.priority,
+                                         manifest.cloud.question, version_->package);
   stream_ = std::make_shared<StreamScope>(
       rooms_.processor.log(), manifest.name,
       [out = outgoing_](const std::string& feature, const stream::TracedBatch& rows) {

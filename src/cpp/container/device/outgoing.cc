@@ -10,6 +10,7 @@ Status Outgoing::send(const std::string& feature, const stream::TracedBatch& row
   }
   WALLE_ASSIGN(stream::Permit permit, gate_.permit(task_, feature, rows));
   permit.priority = priority_;
+  if (feature == question_) permit.package = package_;
   permits_.push_back(std::move(permit));
   return {};
 }

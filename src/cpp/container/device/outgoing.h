@@ -16,8 +16,14 @@ class Outgoing {
   // A task that sends in a loop holds so many batches at most.
   static constexpr size_t kMostSends = 256;
 
-  Outgoing(stream::EgressGate& gate, std::string task, uint8_t priority)
-      : gate_(gate), task_(std::move(task)), priority_(priority) {}
+  // Batches of the feature `question` are for the cloud's half of the package with this digest; none: "".
+  Outgoing(stream::EgressGate& gate, std::string task, uint8_t priority, std::string question,
+           std::string package)
+      : gate_(gate),
+        task_(std::move(task)),
+        priority_(priority),
+        question_(std::move(question)),
+        package_(std::move(package)) {}
 
   Status send(const std::string& feature, const stream::TracedBatch& rows);
   std::vector<stream::Permit> take() { return std::exchange(permits_, {}); }
@@ -27,6 +33,7 @@ class Outgoing {
   stream::EgressGate& gate_;
   std::string task_;
   uint8_t priority_;
+  std::string question_, package_;
   std::vector<stream::Permit> permits_;
 };
 

@@ -25,7 +25,7 @@ Status PackageParts::adopt(const link::Package& package, const std::string& from
   WALLE_TRY(env_.make_dirs(dir_));
   std::set<std::string_view> seen;
   for (const link::PackageFile& file : package.files) {
-    if (seen.insert(file.sha256).second) WALLE_TRY(adopt_file(file, from));
+    if (file.for_devices() && seen.insert(file.sha256).second) WALLE_TRY(adopt_file(file, from));
   }
   return {};
 }

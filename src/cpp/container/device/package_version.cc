@@ -133,6 +133,7 @@ Result<std::shared_ptr<const TaskVersion>> open_package(Env& env, const std::sha
   Buffer code;
   std::vector<vm::Resource> files;
   for (const link::PackageFile& file : package.files) {
+    if (!file.for_devices()) continue;
     auto part = parts.find(file.sha256);
     if (part == parts.end()) {
       WALLE_ASSIGN(Buffer bytes, open_part(env, folder, file));

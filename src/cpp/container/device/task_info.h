@@ -22,6 +22,8 @@ std::string_view task_status_name(TaskStatus status);
 
 struct TaskInfo {
   std::string name, version;
+  // The feature that asks the cloud's half, and the table of its answers; empty: none.
+  std::string question, answers;
   std::string package;  // digest of the package that this version came in; empty: it came as a bundle
   TaskStatus status = TaskStatus::idle;
   int priority = 0;

@@ -65,7 +65,11 @@ TaskInfo TaskRunner::info(Turns::State state) const {
   out.name = name_;
   out.hot = hot();
   out.heap_bytes = heap_bytes();
-  if (version) out.missing_facts = rooms_.facts.missing(version->manifest.requires_facts);
+  if (version) {
+    out.missing_facts = rooms_.facts.missing(version->manifest.requires_facts);
+    out.question = version->manifest.cloud.question;
+    out.answers = version->manifest.cloud.answers;
+  }
   if (out.status == TaskStatus::idle) {
     if (state == Turns::State::queued) out.status = TaskStatus::queued;
     if (state == Turns::State::running || state == Turns::State::running_woken)

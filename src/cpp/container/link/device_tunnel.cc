@@ -5,7 +5,8 @@ namespace walle::container {
 Result<std::unique_ptr<DeviceTunnel>> DeviceTunnel::open(Env& env, const DeviceFace& device,
                                                          DeviceTunnelOptions options,
                                                          link::TunnelListener listener) {
-  std::unique_ptr<DeviceTunnel> out(new DeviceTunnel(device));
+  std::unique_ptr<DeviceTunnel> out(new DeviceTunnel(env, device, std::move(options.on_answer)));
+  listener.answers = &out->answers_;
   WALLE_ASSIGN(link::BrokerAddress address, link::parse_broker(options.broker));
   WALLE_ASSIGN(out->socket_, link::TlsSocket::make(env, std::move(address), std::move(options.files)));
   WALLE_ASSIGN(out->tunnel_, link::Tunnel::make(env, out->source_, *out->socket_, std::move(options.tunnel),

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "container/link/answer_book.h"
 #include "container/link/outbox_source.h"
 #include "link/tunnel/tls_socket.h"
 #include "link/tunnel/tunnel.h"
@@ -19,6 +20,7 @@ struct DeviceTunnelOptions {
   std::string broker;  // mqtts://host:port
   link::TlsFiles files;
   link::TunnelOptions tunnel;
+  AnswerBook::Told on_answer;  // none: answers are in the tables alone
 };
 
 class DeviceTunnel {
@@ -43,9 +45,11 @@ class DeviceTunnel {
     std::mutex lock;
     link::Tunnel* tunnel = nullptr;
   };
-  explicit DeviceTunnel(const DeviceFace& device) : source_(device) {}
+  DeviceTunnel(Env& env, const DeviceFace& device, AnswerBook::Told on_answer)
+      : source_(device), answers_(env, device, std::move(on_answer)) {}
 
   OutboxSource source_;
+  AnswerBook answers_;
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
   std::unique_ptr<link::TlsSocket> socket_;
   std::unique_ptr<link::Tunnel> tunnel_;

@@ -167,6 +167,22 @@ Status check_events(const Manifest& m) {
   return {};
 }
 
+Status check_cloud(const Manifest& m) {
+  const CloudHalf& c = m.cloud;
+  if (c.question.empty()) return {};
+  if (std::ranges::none_of(m.features,
+                           [&](const EgressFeature& f) { return f.policy.feature == c.question; }))
+    return wrong("question '" + shown_name(c.question) + "'", "an egress feature of the task");
+  if (!c.answers.empty() &&
+      std::ranges::none_of(m.tables, [&](const store::TableDecl& t) { return t.name == c.answers; }))
+    return wrong("answers '" + shown_name(c.answers) + "'", "a result table of the task");
+  WALLE_TRY(check_function("module of the cloud", c.module, true));
+  WALLE_TRY(check_function("function of the cloud", c.function));
+  WALLE_TRY(within("cloud.wall_ms", c.limits.wall_ms, 1, kMaxPhaseMs));
+  WALLE_TRY(within("cloud.cpu_ms", c.limits.cpu_ms, 0, kMaxPhaseMs));
+  return within("cloud.heap_bytes", c.heap_bytes, uint64_t{1} << 20, kMaxTaskBytes);
+}
+
 }  // namespace
 
 Status verify_manifest(const Manifest& m) {
@@ -184,6 +200,7 @@ Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_tables(m.tables));
   WALLE_TRY(check_features(m));
   WALLE_TRY(check_names("required facts", m.requires_facts, kMaxTaskFacts, false));
+  WALLE_TRY(check_cloud(m));
   return check_events(m);
 }
 

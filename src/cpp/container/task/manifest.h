@@ -44,6 +44,15 @@ struct EgressFeature {
   std::string graph;            // the resource whose rows are sent; empty: the task's code chooses
 };
 
+// The half of a task that the server runs (docs/concepts/cloud-phase.md).
+struct CloudHalf {
+  std::string question;  // the feature whose batches it answers; empty: there is none
+  std::string module, function;
+  std::string answers;  // the table for the rows of an answer; empty: none
+  PhaseLimits limits;
+  uint64_t heap_bytes = 0;
+};
+
 struct Manifest {
   std::string name, version;  // version: MAJOR.MINOR.PATCH, with what semver 2.0.0 lets follow
   std::string vm;             // "3.13"; empty: whichever the bundle was compiled for
@@ -76,6 +85,8 @@ struct Manifest {
 
   std::vector<stream::EventDecl> events;  // what the device's catalogue must have: adopted when installed
   std::vector<std::string> pages, states;
+
+  CloudHalf cloud;
 };
 
 // Whether a manifest means something; the error names the part of it, a packed one fits kMaxManifestBytes.

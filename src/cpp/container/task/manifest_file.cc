@@ -96,6 +96,16 @@ stream::EventDecl read_event(Reader& r, const TaskEvent& in) {
           .fields = r.each(in.fields(), field)};
 }
 
+CloudHalf read_cloud(Reader& r, const TaskCloud* in) {
+  if (!in) return {};
+  return {.question = r.text(in->question()),
+          .module = r.text(in->module_()),
+          .function = r.text(in->function()),
+          .answers = r.text(in->answers()),
+          .limits = read_phase(in->limits()),
+          .heap_bytes = in->heap_bytes()};
+}
+
 Manifest read_values(Reader& r, const TaskManifest& in) {
   Manifest m;
   m.name = r.text(in.name());
@@ -129,6 +139,7 @@ Manifest read_values(Reader& r, const TaskManifest& in) {
   m.events = r.each(in.events(), [&](const TaskEvent& e) { return read_event(r, e); });
   m.pages = r.texts(in.pages());
   m.states = r.texts(in.states());
+  m.cloud = read_cloud(r, in.cloud());
   return m;
 }
 
@@ -186,6 +197,18 @@ std::unique_ptr<TaskEventT> event(const stream::EventDecl& decl) {
   return out;
 }
 
+std::unique_ptr<TaskCloudT> cloud(const CloudHalf& half) {
+  if (half.question.empty()) return nullptr;
+  auto out = std::make_unique<TaskCloudT>();
+  out->question = half.question;
+  out->module_ = half.module;
+  out->function = half.function;
+  out->answers = half.answers;
+  out->limits = phase(half.limits);
+  out->heap_bytes = half.heap_bytes;
+  return out;
+}
+
 TaskManifestT values_of(const Manifest& m) {
   TaskManifestT out;
   out.version = kVersion;
@@ -222,6 +245,7 @@ TaskManifestT values_of(const Manifest& m) {
   for (const stream::EventDecl& e : m.events) out.events.push_back(event(e));
   out.pages = m.pages;
   out.states = m.states;
+  out.cloud = cloud(m.cloud);
   return out;
 }
 

@@ -209,6 +209,7 @@ Status Agent::fetch_package(Updater& updater, const PlanRelease& release, const 
 
 Status Agent::fetch_files(const Package& package, uint64_t& fetched) {
   for (const PackageFile& file : package.files) {
+    if (!file.for_devices()) continue;
     const std::string digest = to_hex(file.sha256);
     WALLE_ASSIGN(const uint64_t came, blobs_.fetch(*transport_, options_.url + "/v1/blobs/" + digest,
                                                    {.digest = digest, .size = file.size}));

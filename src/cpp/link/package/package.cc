@@ -72,20 +72,27 @@ uint64_t most_bytes(FileKind kind) {
   switch (kind) {
     case FileKind::code: return kMostCodeBytes;
     case FileKind::policy: return kMostPolicyBytes;
-    case FileKind::resource: return kMostContentBytes;
+    case FileKind::resource:
+    case FileKind::cloud: return kMostContentBytes;
   }
   return 0;
 }
 
 Status check_kind(const PackageFile& file) {
-  if (file.kind > FileKind::policy)
+  if (file.kind > FileKind::cloud)
     return wrong("file " + shown(file.name) + " of kind " + std::to_string(static_cast<int>(file.kind)),
-                 "0 code, 1 resource or 2 policy");
+                 "0 code, 1 resource, 2 policy or 3 cloud");
   const bool reserved = file.name.starts_with(kReservedFolder);
   const bool is_code = file.name == kCodeName;
-  if (is_code != (file.kind == FileKind::code) || reserved != (file.kind != FileKind::resource)) {
-    return wrong("file " + shown(file.name) + " of kind " + std::to_string(static_cast<int>(file.kind)),
-                 "code as .walle/code, policies below .walle/, resources elsewhere");
+  const bool is_cloud_code = file.name == kCloudCodeName;
+  const bool fits = file.kind == FileKind::cloud
+                        ? is_cloud_code || !reserved
+                        : !is_cloud_code && is_code == (file.kind == FileKind::code) &&
+                              reserved == (file.kind != FileKind::resource);
+  if (!fits) {
+    return wrong(
+        "file " + shown(file.name) + " of kind " + std::to_string(static_cast<int>(file.kind)),
+        "code as .walle/code, the cloud's as .walle/cloud, policies below .walle/, resources elsewhere");
   }
   return {};
 }

@@ -30,11 +30,13 @@ inline constexpr size_t kSha256Bytes = 32;
 inline constexpr std::string_view kReservedFolder = ".walle/";
 inline constexpr std::string_view kCodeName = ".walle/code";
 inline constexpr std::string_view kTaskManifestName = ".walle/manifest";
+inline constexpr std::string_view kCloudCodeName = ".walle/cloud";
 
 enum class FileKind : uint8_t {
   code,      // the bytecode, kCodeName: exactly one
   resource,  // models, tables: whatever the author put beside the code
   policy,    // what the task may do, below kReservedFolder: kTaskManifestName is always there
+  cloud,     // what the server alone runs with: kCloudCodeName and resources. Devices do not fetch it
 };
 
 struct PackageFile {
@@ -42,6 +44,7 @@ struct PackageFile {
   std::string sha256;  // raw, kSha256Bytes
   uint64_t size = 0;
   FileKind kind = FileKind::resource;
+  bool for_devices() const { return kind != FileKind::cloud; }
 };
 
 struct Package {

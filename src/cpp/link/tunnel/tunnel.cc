@@ -70,6 +70,7 @@ Tunnel::Tunnel(Env& env, RecordSource& source, Socket& socket, TunnelOptions opt
       up_(topic(options_.device, "up")),
       ack_(topic(options_.device, "ack")),
       down_(topic(options_.device, "down")),
+      got_(topic(options_.device, "got")),
       random_(options_.seed ? static_cast<uint32_t>(options_.seed) : std::random_device{}()),
       backoff_(options_.backoff),
       session_(session_options(options_)),
@@ -207,6 +208,7 @@ Status Tunnel::take(const MqttEvent& event, int64_t now) {
       ++counted_.connections;
       counted_.last_error.clear();
       set_state(TunnelState::online);
+      if (listener_.answers) say_marks(listener_.answers->marks());
       return {};
     case MqttEvent::Kind::message: return hear(event.publish, now);
     case MqttEvent::Kind::none:
@@ -232,9 +234,35 @@ Status Tunnel::hear(const MqttPublish& publish, int64_t now) {
   } else if (publish.topic == down_) {
     ++counted_.answers;
     if (listener_.on_down) listener_.on_down(publish.payload);
+    if (listener_.answers)
+      if (const Status status = hear_answer(publish.payload); !status.ok())
+        counted_.last_error = status.error().message();
   }
   return {};  // another topic is of a later version
 }
+
+// One that is damaged, or cannot be written down, comes again: no reason to end a connection.
+Status Tunnel::hear_answer(std::string_view bytes) {
+  const Result<Answer> answer = read_answer(bytes);
+  if (!answer.ok()) {
+    ++counted_.damaged_answers;
+    return answer.error();
+  }
+  WALLE_ASSIGN(AnswerMark mark, listener_.answers->take(*answer));
+  say_marks({std::move(mark)});
+  return {};
+}
+
+void Tunnel::say_marks(const std::vector<AnswerMark>& marks) {
+  for (size_t i = 0; i < marks.size(); i += kMostSections) {
+    const auto first = marks.begin() + static_cast<ptrdiff_t>(i);
+    const auto last = first + static_cast<ptrdiff_t>(std::min(kMostSections, marks.size() - i));
+    session_.publish(got_, pack_marks({first, last}), next_id());
+  }
+}
+
+// The last identifier is SUBSCRIBE's, and 0 none.
+uint16_t Tunnel::next_id() { return static_cast<uint16_t>(published_++ % 0xfffe + 1); }
 
 void Tunnel::upload(int64_t now) {
   while (session_.outgoing().size() < kMostOutgoing) {
@@ -244,8 +272,7 @@ void Tunnel::upload(int64_t now) {
       return;
     }
     if (!*message) return;
-    // The last identifier is SUBSCRIBE's, and 0 none.
-    session_.publish(up_, **message, static_cast<uint16_t>(published_++ % 0xfffe + 1));
+    session_.publish(up_, **message, next_id());
   }
 }
 

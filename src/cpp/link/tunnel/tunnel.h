@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "base/env.h"
+#include "link/tunnel/answer_taker.h"
 #include "link/tunnel/backoff.h"
 #include "link/tunnel/epoch_message.h"
 #include "link/tunnel/mqtt_session.h"
@@ -58,6 +59,7 @@ struct TunnelStats {
   uint64_t sent_bytes = 0, received_bytes = 0;  // of MQTT, before TLS
   uint64_t record_bytes = 0;                    // of the records that were sent, before they were deflated
   uint64_t epochs = 0, answers = 0;
+  uint64_t damaged_answers = 0;
   std::string last_error;  // of the newest connection that failed
 };
 
@@ -66,6 +68,7 @@ struct TunnelListener {
   std::function<void(const EpochMessage&)> on_epoch;
   std::function<void(std::string_view)> on_down;  // bytes of an answer; gone when it returns
   std::function<void(TunnelState)> on_state;
+  AnswerTaker* answers = nullptr;  // outlives the tunnel; none: answers go to on_down alone
 };
 
 class Tunnel {
@@ -103,6 +106,9 @@ class Tunnel {
   Status receive(int64_t now);
   Status take(const MqttEvent& event, int64_t now);
   Status hear(const MqttPublish& publish, int64_t now);
+  Status hear_answer(std::string_view bytes);
+  void say_marks(const std::vector<AnswerMark>& marks);
+  uint16_t next_id();
   void upload(int64_t now);
   Status flush(int64_t now);
   int64_t sleeps(int64_t now) const;
@@ -114,7 +120,7 @@ class Tunnel {
   Socket& socket_;
   TunnelOptions options_;
   TunnelListener listener_;
-  std::string up_, ack_, down_;  // topics
+  std::string up_, ack_, down_, got_;  // topics
   std::minstd_rand random_;
   Backoff backoff_;
   MqttSession session_;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/record_trace.h"
+#include "base/trace.h"
+
 namespace walle::link {
 
 namespace {
@@ -102,6 +105,7 @@ std::string Uploads::compose(int64_t now) {
     }
     if (sections[index].records.size() == kMostRecords) break;
     Stream& stream = streams_[p.stream];
+    const base::TraceSpan span("tunnel send", base::record_trace_id(p.stream, p.record.seq));
     stream.unarrived[p.record.seq] = message;
     if (p.record.seq <= stream.sent_to) ++counts_.resent;
     stream.sent_to = std::max(stream.sent_to, p.record.seq);

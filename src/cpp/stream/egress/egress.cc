@@ -216,6 +216,7 @@ Result<Permit> EgressGate::permit(const std::string& task, const std::string& fe
                     "wait for more events, or filter such rows");
   // Packed before the budget is asked: what counts is what would leave.
   Permit out;
+  out.begun_ns = base::trace_clock();
   out.bytes = pack_batch(batch);
   out.stream = feature;
   out.entry = {.ts = env_.wall_us(),

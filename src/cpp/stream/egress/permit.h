@@ -10,8 +10,11 @@ namespace walle::stream {
 
 struct Permit {
   LedgerEntry entry;
-  std::string bytes;     // pack_batch() of the rows
-  std::string stream;    // of the outbox; the feature's name unless somebody chose another
+  std::string bytes;   // pack_batch() of the rows
+  std::string stream;  // of the outbox; the feature's name unless somebody chose another
+  // Digest of the package whose question this is; empty: it is none. It travels with the task's name.
+  std::string package;
+  int64_t begun_ns = 0;  // trace_clock() of when it was asked for
   uint8_t priority = 5;  // 0 to 9; what is lower leaves a full outbox first
   std::shared_ptr<void> reservation;
 };

@@ -3,6 +3,7 @@
 from typing import Any
 
 CODE: str
+CLOUD_CODE: str
 MANIFEST: str
 
 def pack(package: dict[str, Any]) -> bytes: ...

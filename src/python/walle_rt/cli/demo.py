@@ -1,4 +1,4 @@
-"""Show the whole loop on this machine: a server, two devices, a release that works and one that is halted."""
+"""Show the whole loop on this machine: a server, devices, questions and answers, a halted release."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def main(
         from ..cloud.loop import Loop
     except ModuleNotFoundError as error:
         raise ResourceError.of(
-            f"no package '{error.name}'", "the extra [cloud]", "walle demo", "pip install 'walle_rt[cloud]'"
+            f"no package '{error.name}'",
+            "the extra [cloud,convert]",
+            "walle demo",
+            "pip install 'walle_rt[cloud,convert]'",
         ) from None
     with tempfile.TemporaryDirectory(prefix="walle-demo-") as scratch:
         root = folder or Path(scratch)
@@ -42,7 +45,7 @@ def main(
                 emit_json({"figures": dict(figures), "address": loop.url})
             else:
                 for what, much in figures:
-                    out.print(f"  {what:42s} {much:>12s}")
+                    out.print(f"  {what:44s} {much:>12s}")
             if keep:
                 out.print(f"it goes on at {loop.url} until Ctrl-C; devices' and server's logs are in {root}")
                 while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 from sqlalchemy import select
 
@@ -114,6 +115,43 @@ def find_version(state: ServerState, scenario: str, task: str, version: str) -> 
             "publish it first: walle task publish",
         )
     return row
+
+
+class PublishedPackages:
+    """Manifests and files of the versions that were published, for whoever runs them here."""
+
+    def __init__(self, state: ServerState) -> None:
+        """Keep it."""
+        self._state = state
+
+    def manifest(self, digest: str) -> bytes:
+        """The manifest with this digest.
+
+        Raises:
+            ResourceError: no version has it, or its file is gone.
+        """
+        with self._state.database.reading() as session:
+            row = session.scalars(select(Version).where(Version.sha256 == digest)).first()
+        if row is None:
+            raise ResourceError.of(
+                f"package '{digest[:16]}...'", "one that was published here", "cloud phase",
+                "publish it: walle task publish",
+            )  # fmt: skip
+        folder, _, name = row.path.rpartition("/")
+        path = self._state.settings.folder / "repository" / "targets" / folder / f"{digest}.{name}"
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise ResourceError.of(
+                f"'{path}' ({error.strerror})",
+                f"the manifest of {row.path}",
+                "cloud phase",
+                "publish it again",
+            ) from error
+
+    def file(self, digest: str) -> Path:
+        """Where the file with this digest lies."""
+        return self._state.blobs.path(digest)
 
 
 def _find(state: ServerState, scenario: str, task: str, version: str) -> Version | None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .catalogue import PublishedPackages
 from .desk import Desk
 from .enrolment import Doorman, note_seen
 from .inbox import Inbox
@@ -51,6 +52,7 @@ class Companion(ServerState):
         if self.tunnel is not None:
             self.tunnel.note(self.now())
             metrics.tunnel(self.tunnel.stats())
+            metrics.cloud_phase(self.tunnel.phase.stats().figures())
 
     def _sweep(self) -> None:
         """Once a minute: rows of features that lie behind their limit."""
@@ -81,8 +83,9 @@ class Companion(ServerState):
 
     def start_beside(self) -> list[Stop]:
         """Start broker and sink; returns what stops them."""
-        hosts = self.settings.names()
-        given = (self.settings.folder, self.authority, hosts, self.settings.host, self.settings.mqtt_url)
+        shelf = PublishedPackages(self)
+        where = (self.settings.folder, self.authority, self.settings.names(), self.settings.host)
+        given = (*where, shelf, self.settings.mqtt_url)
         self.tunnel = open_tunnel(*given)
         if self.tunnel is None:
             return []

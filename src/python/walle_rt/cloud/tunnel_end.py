@@ -17,6 +17,8 @@ from ..errors import Error
 from ..whole_files import write_whole
 from .authority import Authority
 from .broker import Broker, BrokerSettings
+from .phase import PackageShelf
+from .phase._phase import open_phase
 from .sink import Endpoint, FeatureTables, Sink, SinkStore
 
 LOG = logging.getLogger("walle_rt.cloud")
@@ -41,11 +43,18 @@ class TunnelEnd:
         authority: signs the certificates of both.
         hosts: names that devices reach the broker by.
         host: address to listen on.
+        shelf: where the cloud phase finds packages.
         mqtt_url: of another broker, which is not ours to start.
     """
 
     def __init__(
-        self, folder: Path, authority: Authority, hosts: list[str], host: str, mqtt_url: str | None
+        self,
+        folder: Path,
+        authority: Authority,
+        hosts: list[str],
+        host: str,
+        shelf: PackageShelf,
+        mqtt_url: str | None,
     ) -> None:
         """Start both.
 
@@ -65,9 +74,9 @@ class TunnelEnd:
         self.url = mqtt_url or (self._broker.url if self._broker else "")
         chain, key = authority.client_certificate("sink", SINK_NAME, now)
         try:
-            self._sink = Sink(
-                Endpoint(self.url, authorities, chain, key), SinkStore(self.database), SINK_NAME
-            )
+            store = SinkStore(self.database)
+            self.phase = open_phase(folder, self.database, shelf, self.answer)
+            self._sink = Sink(Endpoint(self.url, authorities, chain, key), store, SINK_NAME, self.phase)
         except BaseException:
             self._close_broker()
             raise
@@ -77,6 +86,7 @@ class TunnelEnd:
 
     def close(self) -> None:
         """End both; what devices have sent and was not stored they send again."""
+        self.phase.close()
         self._sink.close()
         self._close_broker()
 

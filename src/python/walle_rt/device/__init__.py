@@ -16,10 +16,11 @@ from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
 from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
 from ._results import Results, Rows
-from ._tunnel import Tunnel, TunnelStats
+from ._tunnel import Answer, Tunnel, TunnelStats
 from ._watch import Watch
 
 __all__ = [
+    "Answer",
     "CloudState",
     "CloudStep",
     "CloudTask",

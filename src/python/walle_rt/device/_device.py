@@ -42,7 +42,7 @@ from ._results import Results
 from ._watch import Watch
 
 if TYPE_CHECKING:
-    from ._tunnel import Tunnel
+    from ._tunnel import Answer, Tunnel
 
 Log = Callable[[str, int, str], None]
 OnResult = Callable[[TaskResult], None]
@@ -426,7 +426,7 @@ class Device:
         transport: str | Transport = "auto",
         authorities: str | PathLike[str] | None = None,
         broker: str | None = None,
-        on_answer: Callable[[bytes], object] | None = None,
+        on_answer: Callable[[Answer], object] | None = None,
         report_after_s: float = 20.0,
         pull_every_h: float = 12.0,
         plain_enrolment: bool = False,
@@ -450,7 +450,8 @@ class Device:
             authorities: PEM file of those who may vouch for the server's name; None: the system's.
             broker: address for the tunnel, ``mqtts://host:port``; None: the one that the server named when
                 the device enrolled, "": no tunnel.
-            on_answer: called with what comes back on the tunnel, on its thread.
+            on_answer: called with each answer of the cloud phase, on the tunnel's thread and behind its
+                commit; after a crash it is not called again: what must not be missed is in the tables.
             report_after_s: seconds that a new version runs without a firing before the server is told that it
                 does.
             pull_every_h: hours between two pulls that nobody asked for.
@@ -501,7 +502,7 @@ class Device:
         cloud: _NativeCloud,
         device_id: str,
         broker: str | None,
-        on_answer: Callable[[bytes], object] | None,
+        on_answer: Callable[[Answer], object] | None,
     ) -> None:
         host, port = cloud.broker()
         if broker is None and port:
@@ -520,7 +521,7 @@ class Device:
             key=key,
             session=self.path / "cloud" / "tls-session",
             on_epoch=lambda said: cloud.heard(*said),
-            on_down=on_answer,
+            on_answer=on_answer,
         )
 
     def disconnect(self) -> None:

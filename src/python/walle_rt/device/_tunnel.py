@@ -8,12 +8,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike, fspath
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 
 if TYPE_CHECKING:
     from ._device import Device
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the cloud phase made of a question; it is durable on this device.
+
+    Attributes:
+        task: whose question it was.
+        stream, seq: the record that asked.
+        trace: number of the record in traces of device and server.
+        error: why no row of it is stored: the cloud phase failed, or they do not fit the table; "".
+        rows: what it brought.
+        stored: how many of them are in the task's table of answers.
+    """
+
+    task: str
+    stream: str
+    seq: int
+    trace: int
+    error: str
+    rows: list[dict[str, Any]]
+    stored: int
 
 
 @dataclass(frozen=True)
@@ -32,7 +54,7 @@ class TunnelStats:
         sent_bytes, received_bytes: of MQTT, before TLS.
         wire_sent_bytes, wire_received_bytes: of TCP; ``handshake_bytes`` of them, both ways, for TLS.
         handshake_s: seconds that the newest connection took, TCP and TLS.
-        epochs, answers: that came.
+        epochs, answers: that came; ``damaged_answers`` of them could not be read.
     """
 
     state: str
@@ -52,6 +74,7 @@ class TunnelStats:
     handshake_s: float
     epochs: int
     answers: int
+    damaged_answers: int
     last_error: str
 
 
@@ -81,6 +104,7 @@ class Tunnel:
         on_epoch: Callable[[tuple[int, int]], object] | None = None,
         on_down: Callable[[bytes], object] | None = None,
         on_state: Callable[[str], object] | None = None,
+        on_answer: Callable[[Answer], object] | None = None,
         keepalive_s: int = 120,
         connect_s: float = 15.0,
         resend_s: float = 30.0,
@@ -100,7 +124,8 @@ class Tunnel:
                 in the device's folder.
             on_epoch: called with (epoch, seconds of jitter) when the broker tells of a new plan, and at every
                 connection. The callbacks run on the tunnel's thread, which waits for them.
-            on_down: called with the bytes of an answer of the cloud phase.
+            on_down: called with the bytes of everything that comes for this device.
+            on_answer: called with each answer of the cloud phase, behind its commit.
             on_state: called with each new state.
             keepalive_s: seconds of silence after which the device says that it is there.
             connect_s: seconds that a connection may take, and the broker's answers.
@@ -132,6 +157,7 @@ class Tunnel:
             on_epoch,
             on_down,
             on_state,
+            None if on_answer is None else lambda told: on_answer(Answer(**told)),
         )
         self._finalizer = weakref.finalize(self, _end, self._native, os.getpid())
 

@@ -18,16 +18,29 @@ _PHASES = ("main", "preprocess", "execute", "postprocess")
 
 
 def check_code(
-    reader: Reader, spec: TaskSpec, sources: Sources, library: list[str], calls: list[str]
+    reader: Reader, spec: TaskSpec, device: Sources, cloud: Sources, library: list[str], calls: list[str]
 ) -> None:
-    """Add what is wrong to the reader's mistakes. ``library``: modules of the VM, none if it is not there."""
+    """Add what is wrong to the reader's mistakes.
+
+    Args:
+        reader: of its task.toml.
+        spec: the task.
+        device: its files.
+        cloud: those that the server alone gets.
+        library: modules of the VM; none if it is not there.
+        calls: host calls that there are.
+    """
+    sources = Sources({**device.modules, **cloud.modules})
     trees = dict(_parsed(reader, sources))
-    _check_functions(reader, spec, sources, trees)
-    own = {name.partition(".")[0] for name in sources.modules}
+    _check_functions(reader, spec, device, trees)
+    _check_cloud(reader, spec, cloud, trees)
+    own = {name.partition(".")[0] for name in device.modules}
     used: set[str] = set()
     for name, tree in trees.items():
         file = sources.modules[name][0]
-        _check_imports(reader, spec, file, tree, own, library)
+        # A device has nothing of the cloud's module to import.
+        here = own | {name.partition(".")[0]} if name in cloud.modules else own
+        _check_imports(reader, spec, file, tree, here, library)
         used |= _check_calls(reader, spec, file, tree, calls)
     _check_capabilities(reader, spec, library, calls, used if len(trees) == len(sources.modules) else None)
 
@@ -74,6 +87,33 @@ def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: di
             reader.mistakes.append(
                 Mistake(file, line, f"{name}() {why}", "a function of one argument", next_step)
             )
+
+
+def _check_cloud(reader: Reader, spec: TaskSpec, cloud: Sources, trees: dict[str, ast.Module]) -> None:
+    half = spec.cloud
+    if half is None:
+        return
+    if half.module not in cloud.modules:
+        hint = f"add the file {half.module.replace('.', '/')}.py"
+        reader.wrong(("cloud", "module"), f"no module '{half.module}'", "the server's half of the task", hint)
+        return
+    if half.module not in trees:
+        return
+    file, body = cloud.modules[half.module][0], trees[half.module].body
+    functions = {n.name: n for n in body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    if half.function not in functions:
+        if any(half.function == name for node in body for name in _bound(node)):
+            return
+        expected = "one of " + ", ".join(functions) if functions else "a function"
+        hint = one_of(half.function, functions, f"write def {half.function}(question): in {file}")
+        given = f"function = '{half.function}', which {file} does not define"
+        reader.wrong(("cloud", "function"), given, expected, hint)
+    elif (why := _uncallable(functions[half.function])) is not None:
+        line = functions[half.function].lineno
+        step = f"write def {half.function}(question):"
+        reader.mistakes.append(
+            Mistake(file, line, f"{half.function}() {why}", "a function of one argument", step)
+        )
 
 
 def _bound(node: ast.stmt) -> Iterator[str]:

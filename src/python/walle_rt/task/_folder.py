@@ -46,6 +46,7 @@ class Task:
         found = _Check(Path(folder))
         raise_first(found.mistakes)
         self.folder, self.spec, self._sources = found.folder, found.spec, found.sources
+        self._cloud = found.cloud
 
     @property
     def files(self) -> list[str]:
@@ -85,9 +86,12 @@ class Task:
         vm = self._checked(vm or VM())
         code = TaskBundle._bytecode(self._sources, vm)
         TaskBundle(code, vm)  # what a device would refuse is not published
+        cloud = self._cloud_parts(vm)
         parts = [(_core.package.CODE, code, FileKind.CODE)]
         parts.append((_core.package.MANIFEST, self.spec.to_manifest(), FileKind.POLICY))
         parts += [(name, data, FileKind.RESOURCE) for name, data in self._sources.resources.items()]
+        on_device = sum(len(data) for data in {data for _, data, _ in parts})
+        parts += cloud
         # By the bytes of their names, as everything that reads a package has them.
         parts.sort(key=lambda part: part[0].encode())
         blobs = {hashlib.sha256(data).hexdigest(): data for _, data, _ in parts}
@@ -100,13 +104,39 @@ class Task:
             version=spec.version,
             vm=vm.id,
             op_set=_core.op_set() if has_model else "",
-            ram_bytes=spec.heap_bytes + sum(map(len, blobs.values())),
+            ram_bytes=spec.heap_bytes + on_device,
             facts=sorted(spec.requires),
             capabilities=sorted(spec.host_calls),
             imports=sorted(spec.imports),
             files=files,
         )
         return PackedTask(package, package.to_bytes(), blobs)
+
+    def _cloud_parts(self, vm: VM) -> list[tuple[str, bytes, FileKind]]:
+        """What the server alone gets: the code of its half, and files that task.toml keeps from devices."""
+        if self.spec.cloud is None:
+            return []
+        code = TaskBundle._bytecode(Sources({**self._sources.modules, **self._cloud.modules}), vm)
+        TaskBundle(code, vm)
+        files = [(name, data, FileKind.CLOUD) for name, data in self._cloud.resources.items()]
+        return [(_core.package.CLOUD_CODE, code, FileKind.CLOUD), *files]
+
+    def cloud_bundle(self, vm: VM | None = None) -> TaskBundle:
+        """The server's half as it runs there, with every file: to try it before it is published.
+
+        Raises:
+            ArgumentError: the task has none.
+            TaskError: a syntax error.
+            BackendError: the VM library is missing.
+        """
+        if self.spec.cloud is None:
+            raise ArgumentError.of(
+                f"task '{self.spec.name}'", "one with [cloud]", "Task.cloud_bundle", "add it to task.toml"
+            )
+        modules = {**self._sources.modules, **self._cloud.modules}
+        return TaskBundle._compile(
+            Sources(modules, {**self._sources.resources, **self._cloud.resources}), vm, keep=True
+        )
 
     def _checked(self, vm: VM) -> VM:
         wanted = self.spec.vm
@@ -130,11 +160,14 @@ def check(folder: str | os.PathLike[str]) -> list[Mistake]:
 
 
 class _Check:
-    """One look at a folder. ``spec`` and ``sources`` are whole where there is no mistake."""
+    """One look at a folder. ``spec``, ``sources`` and what ``cloud`` has beside them, for the server alone,
+    are whole where there is no mistake.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.sources = Sources()
+        self.cloud = Sources()
         self.spec = TaskSpec("", "")
         text, self.mistakes = read_text(_bytes_of(folder / FILE))
         if self.mistakes:
@@ -146,7 +179,7 @@ class _Check:
         self.spec = spec_of(self._reader)
         self._read_files(self._reader.values["resources"])
         library = VM().library if VM.available() else []
-        check_code(self._reader, self.spec, self.sources, library, host_calls())
+        check_code(self._reader, self.spec, self.sources, self.cloud, library, host_calls())
         self._check_model()
         check_graphs(self._reader, self.spec, self.sources.resources)
         if not any(m.error for m in self.mistakes):
@@ -178,6 +211,24 @@ class _Check:
                     given = f"resources.{key} '{pattern}', which no file matches"
                     expected, harmful = "patterns of files that are there", key == "include"
                     self._reader.wrong(("resources", key), given, expected, hint, error=harmful)
+
+        self._split()
+
+    def _split(self) -> None:
+        """Take what the server alone gets out of what devices get."""
+        half = self.spec.cloud
+        if half is None:
+            return
+        if half.module in self.sources.modules:
+            self.cloud.modules[half.module] = self.sources.modules.pop(half.module)
+        for pattern in self._reader.values["cloud"]["resources"]:
+            found = [name for name in self.sources.resources if fnmatchcase(name, pattern)]
+            if not found:
+                hint = one_of(pattern, self.sources.resources, "correct the pattern, or remove it")
+                given = f"cloud.resources '{pattern}', which no file matches"
+                self._reader.wrong(("cloud", "resources"), given, "patterns of files that are there", hint)
+            for name in found:
+                self.cloud.resources[name] = self.sources.resources.pop(name)
 
     def _check_model(self) -> None:
         name = self.spec.execute_model

@@ -22,6 +22,7 @@ class FileKind(IntEnum):
     CODE = 0
     RESOURCE = 1
     POLICY = 2
+    CLOUD = 3
 
 
 @dataclass(frozen=True)

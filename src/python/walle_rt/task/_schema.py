@@ -193,6 +193,35 @@ _EVENTS = Table(
     },
 )
 
+_CLOUD = Table(
+    "The half of the task that the server runs: it answers what the device is unsure of "
+    "([the cloud phase](../concepts/cloud-phase.md)).",
+    {
+        "question": Key(
+            k.NAME, "the egress feature whose batches are questions; the code sends them", "", "no cloud half"
+        ),
+        "module": Key(
+            k.DOTTED, "where the function is; this module never reaches a device", "cloud", '"cloud"'
+        ),
+        "function": Key(
+            k.IDENTIFIER,
+            "called on the server with a question, returns rows of `answers` or None",
+            "answer",
+            '"answer"',
+        ),
+        "answers": Key(k.NAME, "the table of results that answers go into", "", "the app alone is told"),
+        "resources": Key(
+            k.listing(k.TEXT, "patterns"),
+            "files that the server alone gets, as `big.walle`: devices do not fetch them",
+            [],
+            "none",
+        ),
+        "wall_ms": Key(_MS, "wall-clock time of one question in milliseconds", 10_000, "10000"),
+        "cpu_ms": Key(_MS, "processor time in milliseconds", 0, "no limit of its own"),
+        "heap_bytes": Key(k.size(1 << 20, _BYTES), "memory of its isolate", 256 << 20, '"256M"'),
+    },
+)
+
 ROOT = Table(
     "",
     {
@@ -242,6 +271,7 @@ ROOT = Table(
                 ),
             },
         ),
+        "cloud": _CLOUD,
         "results": Named("Tables of results.", k.NAME, _RESULTS, most=16),
         "egress": Named("Features that may leave.", k.NAME, _EGRESS, most=32),
         "events": Named("Events that the task needs.", k.TEXT, _EVENTS),

@@ -38,6 +38,27 @@ class EventDecl:
 
 
 @dataclass(frozen=True)
+class CloudHalf:
+    """What the server runs of a task.
+
+    Attributes:
+        question: the feature whose batches it answers.
+        module: where its function is.
+        function: called with a question.
+        answers: table of the answers' rows; "": none.
+        limits: of one question.
+        heap_bytes: memory of its isolate.
+    """
+
+    question: str
+    module: str = "cloud"
+    function: str = "answer"
+    answers: str = ""
+    limits: PhaseLimits = field(default_factory=lambda: PhaseLimits(10_000))
+    heap_bytes: int = 256 << 20
+
+
+@dataclass(frozen=True)
 class TaskSpec:
     """What a task's task.toml says; docs/reference/task-toml.md is the reference.
 
@@ -70,6 +91,7 @@ class TaskSpec:
         events: declarations by name.
         pages: that the triggers name.
         states: that the triggers name.
+        cloud: what the server runs of it; None: nothing.
     """
 
     name: str
@@ -100,6 +122,7 @@ class TaskSpec:
     events: dict[str, EventDecl] = field(default_factory=dict)
     pages: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
+    cloud: CloudHalf | None = None
 
     def catalog(self) -> Catalog:
         """The declared events, pages and states, beside what every catalogue has.
@@ -171,6 +194,12 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
         (name, int(e.kind), [(f, int(kind), int(label)) for f, (kind, label) in e.fields.items()])
         for name, e in spec.events.items()
     ]
+    c = spec.cloud
+    out["cloud"] = (
+        (c.question, c.module, c.function, c.answers, (c.limits.wall_ms, c.limits.cpu_ms), c.heap_bytes)
+        if c
+        else ("", "", "", "", (0, 0), 0)
+    )
     return out
 
 
@@ -190,7 +219,11 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
             consent=consent,
             expires_ts=expires,
         )
+    question, module, function, answers, limits, heap = given["cloud"]
     return TaskSpec(
+        cloud=CloudHalf(question, module, function, answers, PhaseLimits(*limits), heap)
+        if question
+        else None,
         **{name: given[name] for name in _PLAIN},
         triggers=dict(given["triggers"]),
         when_full=WHEN_FULL[given["when_full"]],

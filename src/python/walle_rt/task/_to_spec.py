@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ..errors import ArgumentError
@@ -19,7 +20,16 @@ from ..stream import (
 from ._mistakes import one_of
 from ._read import Reader
 from ._schema import PHASES as SECTIONS
-from ._spec import COLUMN_TYPES, PAST, WHEN_FULL, EventDecl, PhaseLimits, ResultTable, TaskSpec
+from ._spec import (
+    COLUMN_TYPES,
+    PAST,
+    WHEN_FULL,
+    CloudHalf,
+    EventDecl,
+    PhaseLimits,
+    ResultTable,
+    TaskSpec,
+)
 
 _BUILT_IN = {name: kind for name, kind, _ in Catalog().events}
 
@@ -59,6 +69,7 @@ def spec_of(reader: Reader) -> TaskSpec:
         pages=v["catalog"]["pages"],
         states=v["catalog"]["states"],
     )
+    spec = replace(spec, cloud=_cloud(reader, spec))
     spec.triggers.update(_triggers(reader, spec))
     return spec
 
@@ -90,6 +101,45 @@ def _limits(reader: Reader, main: bool) -> dict[str, PhaseLimits]:
                 ("limits", phase), f"[limits.{phase}] of a task without {phase}", expected, "rename it"
             )
     return {phase: PhaseLimits(**given["main" if main else phase]) for phase in SECTIONS}
+
+
+def _cloud(reader: Reader, spec: TaskSpec) -> CloudHalf | None:
+    given = reader.values["cloud"]
+    if not reader.lines.has(("cloud",)):
+        return None
+    if not given["question"]:
+        expected = "the feature that asks"
+        reader.wrong(("cloud",), "[cloud] without 'question'", expected, "add question = ...")
+        return None
+    for key, known, what in (
+        ("question", spec.egress, "a feature of [egress]"),
+        ("answers", spec.results, "a table of [results]"),
+    ):
+        if given[key] and given[key] not in known:
+            hint = one_of(given[key], known, f"declare it, as {what}")
+            expected = "one of " + ", ".join(known) if known else what
+            reader.wrong(("cloud", key), f"{key} '{given[key]}', which is not declared", expected, hint)
+            return None
+    if given["question"] in spec.graphs:
+        reader.wrong(
+            ("cloud", "question"),
+            f"the question '{given['question']}', whose graph is sent for every firing",
+            "a feature that the code sends when it is unsure",
+            f"remove [egress.{given['question']}] graph, and call walle.stream.send",
+            error=False,
+        )
+    if given["module"] == spec.module:
+        expected = "a module of its own: devices do not get it"
+        reader.wrong(("cloud", "module"), f"module '{spec.module}' for both halves", expected, "split it")
+        return None
+    return CloudHalf(
+        given["question"],
+        given["module"],
+        given["function"],
+        given["answers"],
+        PhaseLimits(given["wall_ms"], given["cpu_ms"]),
+        given["heap_bytes"],
+    )
 
 
 def _table(given: dict[str, Any]) -> ResultTable:

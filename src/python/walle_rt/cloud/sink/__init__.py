@@ -6,11 +6,12 @@ A device's record is acknowledged when its rows are on the disk; a record that c
 
 from ._mqtt import Endpoint
 from ._retention import Keeper, Limit, read_limits
-from ._sink import Sink, SinkStats
+from ._sink import Asks, Sink, SinkStats
 from ._store import Limits, Message, SinkStore
 from ._tables import FeatureTable, FeatureTables
 
 __all__ = [
+    "Asks",
     "Endpoint",
     "FeatureTable",
     "FeatureTables",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-VERSION = 1
+VERSION = 2
 
 _TABLES = """
 CREATE TABLE sources (
@@ -26,6 +26,13 @@ CREATE TABLE dictionaries (
 CREATE TABLE refusals (
   id INTEGER PRIMARY KEY, received INTEGER NOT NULL, device TEXT NOT NULL, stream TEXT NOT NULL,
   seq INTEGER NOT NULL, reason TEXT NOT NULL
+);
+"""
+_QUESTIONS = """
+CREATE TABLE questions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, source INTEGER NOT NULL, seq INTEGER NOT NULL, ts INTEGER NOT NULL,
+  received INTEGER NOT NULL, task TEXT NOT NULL, feature TEXT NOT NULL, package TEXT NOT NULL,
+  data BLOB NOT NULL
 );
 """
 
@@ -54,7 +61,9 @@ def open_database(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA wal_autocheckpoint = 4000")
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == 0:
-        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT")
+        db.executescript(f"BEGIN; {_TABLES} {_QUESTIONS} PRAGMA user_version = {VERSION}; COMMIT")
+    elif version == 1:
+        db.executescript(f"BEGIN; {_QUESTIONS} PRAGMA user_version = {VERSION}; COMMIT")
     elif version != VERSION:
         db.close()
         raise sqlite3.DatabaseError(f"a sink of version {version}; this one reads {VERSION}")

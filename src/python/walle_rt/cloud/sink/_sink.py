@@ -14,6 +14,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Protocol
 
 from ... import _core
 from ...errors import Error
@@ -34,6 +35,16 @@ _ONLINE = "$SYS/broker/clients/connected"
 _SUBSCRIBE_ID = 0xFFFF
 
 
+class Asks(Protocol):
+    """Who answers questions (``walle_rt.cloud.phase``)."""
+
+    def asked(self) -> None:
+        """There are new ones, durably."""
+
+    def heard(self, device: str, payload: bytes) -> None:
+        """A device says which answers it has."""
+
+
 @dataclass(frozen=True)
 class SinkStats:
     """Since the sink was started.
@@ -52,6 +63,7 @@ class SinkStats:
     refused: int
     damaged: int
     unknown_dictionaries: int
+    questions: int
     commits: int
     failed_commits: int
 
@@ -62,16 +74,19 @@ class Sink:
     It owns one thread, which owns the store. ``announce`` and ``answer`` are for any thread.
     """
 
-    def __init__(self, endpoint: Endpoint, store: SinkStore, name: str = "@sink") -> None:
+    def __init__(
+        self, endpoint: Endpoint, store: SinkStore, name: str = "@sink", asks: Asks | None = None
+    ) -> None:
         """Start; connects, and connects again, by itself.
 
         Args:
             endpoint: the broker, and the certificate whose common name is ``name``.
             store: used by this sink alone from here on, and closed with it.
             name: client id and user name at the broker.
+            asks: who answers questions; its methods return at once. None: nobody.
         """
         endpoint.address()
-        self._endpoint, self._store, self._name = endpoint, store, name
+        self._endpoint, self._store, self._name, self._asks = endpoint, store, name, asks
         self._lock = threading.Lock()
         self._said: deque[tuple[str, bytes, bool]] = deque()  # to publish: topic, payload, retain
         self._epoch: bytes | None = None
@@ -124,6 +139,7 @@ class Sink:
             refused=c.refused,
             damaged=c.damaged,
             unknown_dictionaries=c.unknown_dictionaries,
+            questions=c.questions,
             commits=self._commits,
             failed_commits=self._failed,
         )
@@ -213,7 +229,7 @@ class _Conversation:
         try:
             self._socket.setblocking(False)
             self._out += _mqtt.connect(sink._name, _KEEPALIVE_S)
-            self._out += _mqtt.subscribe(_SUBSCRIBE_ID, [("w/+/up", 1), (_ONLINE, 0)])
+            self._out += _mqtt.subscribe(_SUBSCRIBE_ID, [("w/+/up", 1), ("w/+/got", 1), (_ONLINE, 0)])
             while not sink._closing.is_set():
                 self._send()
                 self._wait()
@@ -272,6 +288,8 @@ class _Conversation:
                     sink._online = int(packet.payload) if packet.payload.isdigit() else 0
                 elif packet.topic.startswith("w/") and packet.topic.endswith("/up"):
                     messages.append(Message(packet.topic[2:-3], packet.payload))
+                elif packet.topic.startswith("w/") and packet.topic.endswith("/got") and sink._asks:
+                    sink._asks.heard(packet.topic[2:-4], packet.payload)
                 if packet.number:
                     numbers += _mqtt.puback(packet.number)
             elif packet.kind == _mqtt.CONNACK and packet.codes != b"\0":
@@ -283,7 +301,10 @@ class _Conversation:
                 sink._connections += 1
                 sink._connected = True
         if messages:
+            before = sink._store.counts.questions
             said = sink._store.write(messages)
+            if sink._asks and sink._store.counts.questions != before:
+                sink._asks.asked()
             sink._commits += 1
             sink._messages += len(messages)
             for device, payloads in said.items():

@@ -22,6 +22,7 @@ _DICTIONARIES_EACH = 2  # of a stream: the newest, and the one of what is still 
 _DICTIONARIES_HELD = 2000  # in memory, 16 KiB each at most
 _SOURCES_HELD = 100_000
 _REFUSALS_KEPT = 10_000
+_QUESTIONS_KEPT = 100_000
 _ENTRIES, _RUNS = 64, 4096  # of one acknowledgement, as a device takes them
 _MOST_SEQ = (1 << 63) - 1  # SQLite's integers
 
@@ -54,6 +55,7 @@ class Counts:
     refused: int = 0
     damaged: int = 0
     unknown_dictionaries: int = 0
+    questions: int = 0
     by_schema: dict[str, int] = field(default_factory=dict)
 
 
@@ -72,6 +74,8 @@ class _Batch:
     said: dict[str, list[tuple[str, int, int, list[int]]]] = field(default_factory=dict)
     new: set[tuple[int, int]] = field(default_factory=set)
     refusals: list[tuple[int, str, str, int, str]] = field(default_factory=list)
+    # source, seq, ts, received, task, feature, package, bytes
+    questions: list[tuple[int, int, int, int, str, str, str, bytes]] = field(default_factory=list)
     counts: Counts = field(default_factory=Counts)
 
 
@@ -166,13 +170,18 @@ class SinkStore:
         remembered: int,
     ) -> None:
         stored: list[int] = []
-        for seq, ts, task, feature, data in records:
+        for seq, ts, named, feature, data in records:
+            # A record that asks names the package it comes from behind its task.
+            task, _, package = named.partition("@")
             try:
                 if seq > _MOST_SEQ:
                     raise _RefusedError(f"number {seq}")
                 if self._is_new(batch, source, seq):
                     self._add(batch, source, seq, ts, received, self._rows(task, feature, data))
                     batch.counts.bytes += len(data)
+                    if package:
+                        batch.counts.questions += 1
+                        batch.questions.append((source.id, seq, ts, received, task, feature, package, data))
                 else:
                     batch.counts.duplicates += 1
                 stored.append(seq)
@@ -233,6 +242,15 @@ class SinkStore:
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
                 db.executemany(f"INSERT INTO {table_name(schema)} VALUES ({marks})", rows)
+        if batch.questions:
+            db.executemany(
+                "INSERT INTO questions (source, seq, ts, received, task, feature, package, data)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                batch.questions,
+            )
+            db.execute(
+                "DELETE FROM questions WHERE id <= (SELECT max(id) FROM questions) - ?", (_QUESTIONS_KEPT,)
+            )
         if batch.refusals:
             db.executemany("INSERT INTO refusals VALUES (NULL, ?, ?, ?, ?, ?)", batch.refusals)
             db.execute(

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Response
 
 from ... import __version__
 from ..companion import Companion
-from . import accounts, devices, errors, metrics, pages, releases, scenarios, tables
+from . import accounts, cloud_phase, devices, errors, metrics, pages, releases, scenarios, tables
 from .auth import Somebody, operator
 from .device_path import PREFIX, DevicePath
 from .git import PREFIX as GIT
@@ -62,7 +62,7 @@ def build_admin(state: Companion) -> FastAPI:
     app.state.server = state
     errors.install(app, pages.problem)
     app.include_router(root)
-    for module in (accounts, scenarios, releases, devices, tables):
+    for module in (accounts, scenarios, releases, devices, tables, cloud_phase):
         app.include_router(module.router, prefix="/api/v1")
     app.include_router(pages.router)
     return app

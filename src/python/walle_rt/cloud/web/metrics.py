@@ -42,6 +42,18 @@ def tunnel(stats: dict[str, float]) -> None:
         TUNNEL.labels(name).set(float(value))
 
 
+CLOUD_PHASE = Gauge(
+    "walle_cloud_phase", "Questions, answers, failures and latencies of the cloud phase.", ["figure"],
+    registry=REGISTRY,
+)  # fmt: skip
+
+
+def cloud_phase(stats: dict[str, float]) -> None:
+    """What the cloud phase tells of itself."""
+    for name, value in stats.items():
+        CLOUD_PHASE.labels(name).set(float(value))
+
+
 def text() -> bytes:
     """Everything, as Prometheus reads it."""
     return generate_latest(REGISTRY)

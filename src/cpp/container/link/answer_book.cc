@@ -1,0 +1,109 @@
+#include "container/link/answer_book.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/log.h"
+#include "base/record_trace.h"
+#include "base/trace.h"
+#include "container/task/task_version.h"
+
+namespace walle::container {
+
+namespace {
+// No task has a name with a slash.
+std::string settled_as(const std::string& stream) { return "answers/" + stream; }
+
+store::Cell cell_of(const link::AnswerCell& from) {
+  return {.kind = static_cast<store::Cell::Kind>(from.kind),
+          .integer = from.integer,
+          .real = from.real,
+          .text = from.text};
+}
+static_assert(static_cast<int>(store::Cell::Kind::bytes) == static_cast<int>(link::AnswerCell::Kind::bytes));
+
+Status add_one(const store::TableDecl& decl, int64_t now, const link::AnswerRow& row, store::TableRows& to) {
+  std::array<store::Cell, store::kMaxTableColumns> cells{};
+  for (const link::AnswerCell& cell : row) {
+    const std::optional<size_t> at = decl.find(cell.column);
+    if (!at)
+      return argument_error("column '" + cell.column + "' in an answer", "a column of the table",
+                            "table '" + decl.name + "'", "return what task.toml declares");
+    cells[*at] = cell_of(cell);
+  }
+  return store::add_row(decl, now, std::span(cells).first(decl.columns.size()), to);
+}
+}  // namespace
+
+std::vector<link::AnswerMark> AnswerBook::marks() {
+  std::vector<link::AnswerMark> out;
+  const Result<std::shared_ptr<Device>> device = device_.device("tunnel");
+  if (!device.ok()) return out;
+  for (const TaskInfo& task : (*device)->tasks()) {
+    if (task.question.empty()) continue;
+    const bool known =
+        std::ranges::any_of(out, [&](const link::AnswerMark& m) { return m.stream == task.question; });
+    if (!known)
+      out.push_back(
+          {.stream = task.question, .taken = (*device)->commits().settled(settled_as(task.question))});
+  }
+  return out;
+}
+
+Result<link::AnswerMark> AnswerBook::take(const link::Answer& answer) {
+  TakenAnswer told{.task = answer.task,
+                   .stream = answer.stream,
+                   .seq = answer.seq,
+                   .trace = base::record_trace_id(answer.stream, answer.seq),
+                   .error = answer.error,
+                   .rows = answer.rows};
+  const base::TraceSpan span("answer", told.trace);
+  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device("tunnel"));
+  Commits& commits = device->commits();
+  const std::string key = settled_as(answer.stream);
+  const uint64_t taken = commits.settled(key);
+  // Taken before; one before it is lacking; nobody asked. The server hears up to where it got.
+  if (answer.number <= taken || answer.after > taken || answer.seq >= commits.outbox().next(answer.stream))
+    return link::AnswerMark{.stream = answer.stream, .taken = taken};
+
+  Commit commit{.task = key, .number = answer.number, .rows = {}, .sends = {}};
+  const auto without_rows = [&](const Error& why) {
+    told.error = why.message();
+    commit.rows.clear();
+  };
+  if (Status fits = add_rows(*device, answer, commit); !fits.ok()) without_rows(fits.error());
+  Result<uint64_t> frame = commits.commit(commit);
+  if (!frame.ok() && frame.error().group() == base::ErrorGroup::argument) {
+    without_rows(frame.error());
+    frame = commits.commit(commit);
+  }
+  WALLE_TRY(frame.status());
+  // The server forgets it when it hears of it: a power loss must not take it from here.
+  WALLE_TRY(commits.sync());
+  for (const store::TableRows& rows : commit.rows) told.stored += rows.rows;
+  if (!told.error.empty())
+    base::log(base::LogLevel::warning, "task '" + told.task + "', answer to " + told.stream + " " +
+                                           std::to_string(told.seq) + ": " + told.error);
+  if (told_) told_(told);
+  return link::AnswerMark{.stream = answer.stream, .taken = answer.number};
+}
+
+Status AnswerBook::add_rows(Device& device, const link::Answer& answer, Commit& commit) const {
+  if (answer.rows.empty()) return {};
+  WALLE_ASSIGN(const TaskInfo task, device.task(answer.task));
+  if (task.question != answer.stream)
+    return argument_error(
+        "an answer to '" + answer.stream + "'",
+        task.question.empty() ? "none: the task asks nothing" : "one to '" + task.question + "'",
+        "task '" + answer.task + "'", "look at which version answers");
+  if (task.answers.empty()) return {};
+  WALLE_ASSIGN(const store::TableInfo table,
+               device.commits().tables().info(table_name(answer.task, task.answers)));
+  store::TableRows rows;
+  const int64_t now = env_.wall_us();
+  for (const link::AnswerRow& row : answer.rows) WALLE_TRY(add_one(table.decl, now, row, rows));
+  commit.rows.push_back(std::move(rows));
+  return {};
+}
+
+}  // namespace walle::container

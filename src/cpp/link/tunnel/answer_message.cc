@@ -1,0 +1,182 @@
+#include "link/tunnel/answer_message.h"
+
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/utf8.h"
+#include "link/tunnel/limits.h"
+
+namespace walle::link {
+
+namespace {
+constexpr std::string_view kAnswerMagic = "WTQ";
+constexpr std::string_view kMarksMagic = "WTG";
+constexpr uint8_t kVersion = 1;
+// What one takes at least, for counts that are read from bytes.
+constexpr size_t kLeastRow = 1, kLeastCell = 2, kLeastMark = 2;
+
+Error damaged(const char* what) {
+  return network_error("damaged bytes", std::string(what) + " of the tunnel, version 1", what,
+                       "look at who writes to this device's topics");
+}
+
+void put_text(base::ByteWriter& out, std::string_view text) {
+  out.put_varint(text.size());
+  out.put_bytes(text);
+}
+
+void put_cell(base::ByteWriter& out, const AnswerCell& cell) {
+  put_text(out, cell.column);
+  out.put(static_cast<uint8_t>(cell.kind));
+  switch (cell.kind) {
+    case AnswerCell::Kind::absent: break;
+    case AnswerCell::Kind::integer:
+    case AnswerCell::Kind::boolean: out.put(cell.integer); break;
+    case AnswerCell::Kind::real: out.put(cell.real); break;
+    case AnswerCell::Kind::text:
+    case AnswerCell::Kind::bytes: put_text(out, cell.text); break;
+  }
+}
+
+// Reads until something is wrong; then ok() is false, and all that it gives is empty.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : in_(bytes) {}
+  bool begins(std::string_view magic) { return in_.expect(magic) && in_.get<uint8_t>() == kVersion; }
+  uint64_t varint() { return in_.varint(); }
+  size_t count(size_t least, size_t most) {
+    const uint64_t n = in_.varint_count(least);
+    good_ = good_ && n <= most;
+    return good() ? static_cast<size_t>(n) : 0;
+  }
+  std::string text(size_t most, bool utf8 = true) {
+    const uint64_t size = in_.varint();
+    good_ = good_ && size <= most;
+    if (!good()) return {};
+    std::string out(in_.bytes(static_cast<size_t>(size)));
+    good_ = good_ && (!utf8 || base::valid_utf8(out));
+    return out;
+  }
+  AnswerCell cell() {
+    AnswerCell out;
+    out.column = text(kMostTunnelNameBytes);
+    const auto kind = in_.get<uint8_t>();
+    good_ = good_ && kind <= static_cast<uint8_t>(AnswerCell::Kind::bytes);
+    if (!good()) return {};
+    out.kind = static_cast<AnswerCell::Kind>(kind);
+    switch (out.kind) {
+      case AnswerCell::Kind::absent: break;
+      case AnswerCell::Kind::integer: out.integer = in_.get<int64_t>(); break;
+      case AnswerCell::Kind::boolean:
+        out.integer = in_.get<int64_t>();
+        good_ = good_ && (out.integer == 0 || out.integer == 1);
+        break;
+      case AnswerCell::Kind::real: out.real = in_.get<double>(); break;
+      case AnswerCell::Kind::text: out.text = text(kMostAnswerBytes); break;
+      case AnswerCell::Kind::bytes: out.text = text(kMostAnswerBytes, false); break;
+    }
+    return out;
+  }
+  bool good() const { return good_ && in_.ok(); }
+  bool done() const { return good() && in_.done(); }
+
+ private:
+  base::ByteReader in_;
+  bool good_ = true;
+};
+
+// Without the checksum at their end; nothing where it is another.
+std::optional<std::string_view> checked(std::string_view bytes) {
+  if (bytes.size() < sizeof(uint32_t)) return std::nullopt;
+  const std::string_view content = bytes.substr(0, bytes.size() - sizeof(uint32_t));
+  base::ByteReader whole(bytes);
+  whole.bytes(content.size());
+  if (!whole.checksum()) return std::nullopt;
+  return content;
+}
+}  // namespace
+
+Result<std::string> pack_answer(const Answer& answer) {
+  base::ByteWriter out;
+  out.put_bytes(kAnswerMagic);
+  out.put(kVersion);
+  put_text(out, answer.stream);
+  out.put_varint(answer.seq);
+  out.put_varint(answer.number);
+  out.put_varint(answer.after);
+  put_text(out, answer.task);
+  put_text(out, answer.error);
+  out.put_varint(answer.rows.size());
+  bool fits = answer.rows.size() <= kMostAnswerRows && answer.error.size() <= kMostAnswerError;
+  for (const AnswerRow& row : answer.rows) {
+    out.put_varint(row.size());
+    fits = fits && row.size() <= kMostAnswerColumns;
+    for (const AnswerCell& cell : row) put_cell(out, cell);
+  }
+  out.put_checksum();
+  std::string bytes = out.take();
+  if (!fits || bytes.size() > kMostAnswerBytes)
+    return argument_error("an answer of " + std::to_string(answer.rows.size()) + " rows, " +
+                              std::to_string(bytes.size()) + " bytes",
+                          "at most 1,024 rows of 256 columns, 262,144 bytes in all",
+                          "task '" + answer.task + "'", "return fewer or smaller rows");
+  return bytes;
+}
+
+Result<Answer> read_answer(std::string_view bytes) {
+  const std::optional<std::string_view> content = checked(bytes);
+  if (!content || bytes.size() > kMostAnswerBytes) return damaged("an answer");
+  Reader in(*content);
+  if (!in.begins(kAnswerMagic)) return damaged("an answer");
+  Answer out;
+  out.stream = in.text(kMostTunnelNameBytes);
+  out.seq = in.varint();
+  out.number = in.varint();
+  out.after = in.varint();
+  out.task = in.text(kMostTunnelNameBytes);
+  out.error = in.text(kMostAnswerError);
+  const size_t rows = in.count(kLeastRow, kMostAnswerRows);
+  for (size_t i = 0; i < rows && in.good(); ++i) {
+    AnswerRow row;
+    const size_t cells = in.count(kLeastCell, kMostAnswerColumns);
+    for (size_t k = 0; k < cells && in.good(); ++k) row.push_back(in.cell());
+    out.rows.push_back(std::move(row));
+  }
+  const bool sense =
+      !out.stream.empty() && out.seq > 0 && out.number > out.after && (out.error.empty() || out.rows.empty());
+  if (!in.done() || !sense) return damaged("an answer");
+  return out;
+}
+
+std::string pack_marks(const std::vector<AnswerMark>& marks) {
+  base::ByteWriter out;
+  out.put_bytes(kMarksMagic);
+  out.put(kVersion);
+  out.put_varint(marks.size());
+  for (const AnswerMark& mark : marks) {
+    put_text(out, mark.stream);
+    out.put_varint(mark.taken);
+  }
+  out.put_checksum();
+  return out.take();
+}
+
+Result<std::vector<AnswerMark>> read_marks(std::string_view bytes) {
+  const std::optional<std::string_view> content = checked(bytes);
+  if (!content) return damaged("marks");
+  Reader in(*content);
+  if (!in.begins(kMarksMagic)) return damaged("marks");
+  std::vector<AnswerMark> out;
+  const size_t count = in.count(kLeastMark, kMostSections);
+  for (size_t i = 0; i < count && in.good(); ++i) {
+    AnswerMark mark;
+    mark.stream = in.text(kMostTunnelNameBytes);
+    mark.taken = in.varint();
+    if (mark.stream.empty()) return damaged("marks");
+    out.push_back(std::move(mark));
+  }
+  if (!in.done()) return damaged("marks");
+  return out;
+}
+
+}  // namespace walle::link

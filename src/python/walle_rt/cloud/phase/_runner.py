@@ -1,0 +1,191 @@
+"""The cloud's half of a task at work: the package that asked, in an isolate of its own."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ... import _core
+from ...errors import Error, ResourceError, TaskError
+from ...stream import unpack_batch
+from ...task import FileKind, Package, TaskSpec
+from ...task._spec import CloudHalf
+from ...vm import VM, Isolate, LimitExceeded, Limits, TaskBundle
+from ._book import Question
+
+_HELD = 8  # isolates: each has a model, and tasks that ask at one time are few
+
+
+class PackageShelf(Protocol):
+    """Where packages that were published are found."""
+
+    def manifest(self, digest: str) -> bytes:
+        """The manifest with this SHA-256; ResourceError where no such version was published."""
+
+    def file(self, digest: str) -> Path:
+        """The file with this SHA-256; it is there, or reading it fails."""
+
+
+class Half:
+    """What the server runs of one package, loaded."""
+
+    def __init__(self, shelf: PackageShelf, digest: str, log: Callable[[int, str], None]) -> None:
+        """Load it.
+
+        Raises:
+            TaskError: it has no cloud half, or is for another VM.
+            ResourceError: a package or a file that is not there.
+        """
+        package = Package.from_bytes(shelf.manifest(digest))
+        parts: dict[str, bytes] = {}
+        code = b""
+        for file in package.files:
+            try:
+                data = shelf.file(file.sha256).read_bytes()
+            except OSError as error:
+                raise ResourceError.of(
+                    f"file '{file.name}' ({error.strerror})", "a file that was uploaded", package.path,
+                    "publish the version again",
+                ) from error  # fmt: skip
+            if file.name == _core.package.CLOUD_CODE:
+                code = data
+            elif file.kind is not FileKind.CODE:
+                parts[file.name] = data
+        spec = TaskSpec.from_manifest(parts.pop(_core.package.MANIFEST))
+        if spec.cloud is None or not code:
+            raise TaskError.of(
+                f"a question of {package.task} {package.version}, which has no [cloud]", "a task with one",
+                "cloud phase", "look at who sends it",
+            )  # fmt: skip
+        self.half: CloudHalf = spec.cloud
+        self.task, self.version = package.task, package.version
+        table = spec.results.get(self.half.answers)
+        self.columns = None if table is None else dict(table.columns)
+        vm = VM()
+        data = _core.vm.Bundle.pack(code, sorted(parts.items())) if parts else code
+        limits = Limits(
+            heap_bytes=self.half.heap_bytes,
+            wall_ms=self.half.limits.wall_ms,
+            cpu_ms=self.half.limits.cpu_ms,
+            log_bytes=spec.log_bytes,
+            imports=sorted({*spec.imports, "walle"}),
+            host_calls=spec.host_calls,
+        )
+        self._isolate = Isolate(vm, limits=limits, log=log)
+        self._isolate.load(TaskBundle(data, vm))
+
+    def answer(self, question: Question) -> list[dict[str, Any]]:
+        """Rows of the answer.
+
+        Raises:
+            TaskError: the code raised, exceeded a limit, or returned what is no row of its table.
+        """
+        if question.feature != self.half.question:
+            raise TaskError.of(
+                f"feature '{question.feature}'",
+                f"'{self.half.question}'",
+                "cloud phase",
+                "look at who sends it",
+            )
+        given = {
+            "task": self.task,
+            "version": self.version,
+            "seq": question.seq,
+            "ts": question.ts,
+            **_columns(question.data),
+        }
+        return self._rows(self._isolate.call(self.half.function, given, module=self.half.module))
+
+    def close(self) -> None:
+        """Give the isolate up."""
+        self._isolate.close()
+
+    def _rows(self, value: Any) -> list[dict[str, Any]]:
+        rows = [] if value is None else value if isinstance(value, list) else [value]
+        for number, row in enumerate(rows, 1):
+            wrong = next((name for name in row if not self._takes(name, row[name])), None) if isinstance(
+                row, dict
+            ) else type(row).__name__  # fmt: skip
+            if wrong is not None:
+                given = f"column '{wrong}'" if isinstance(row, dict) else f"a {wrong}"
+                expected = "dicts of its columns: " + ", ".join(
+                    f"{name} {kind}" for name, kind in (self.columns or {}).items()
+                )
+                raise TaskError.of(
+                    given, expected, f"row {number} of the answer", "return what task.toml declares"
+                )
+        return rows
+
+    def _takes(self, name: str, value: Any) -> bool:
+        if self.columns is None:
+            return value is None or isinstance(value, bool | int | float | str | bytes)
+        if name not in self.columns:
+            return False
+        kinds: dict[str, tuple[type, ...]] = {
+            "int": (int,), "float": (float, int), "bool": (bool,), "text": (str,), "bytes": (bytes,)
+        }  # fmt: skip
+        kind = self.columns[name]
+        return value is None or (
+            isinstance(value, kinds[kind]) and (kind == "bool") == isinstance(value, bool)
+        )
+
+
+class Runner:
+    """Answers questions one after another; packages stay loaded. One thread."""
+
+    def __init__(self, shelf: PackageShelf, log: Callable[[int, str], None]) -> None:
+        """Nothing is loaded yet."""
+        self._shelf, self._log = shelf, log
+        self._halves: OrderedDict[str, Half] = OrderedDict()
+
+    def answer(self, question: Question) -> list[dict[str, Any]]:
+        """Rows of the answer.
+
+        Raises:
+            Error: why there are none.
+        """
+        half = self._halves.pop(question.package, None) or Half(self._shelf, question.package, self._log)
+        try:
+            if half.task != question.task:
+                raise TaskError.of(
+                    f"task '{question.task}'", f"'{half.task}'", "cloud phase", "look at who sends it"
+                )
+            rows = half.answer(question)
+        except LimitExceeded:
+            # It has not cleaned up behind itself: the next question gets a fresh one.
+            half.close()
+            raise
+        except Error:
+            self._hold(question.package, half)
+            raise
+        self._hold(question.package, half)
+        return rows
+
+    def close(self) -> None:
+        """Give all isolates up."""
+        while self._halves:
+            self._halves.popitem()[1].close()
+
+    def _hold(self, package: str, half: Half) -> None:
+        self._halves[package] = half
+        if len(self._halves) > _HELD:
+            self._halves.popitem(last=False)[1].close()
+
+
+def _columns(data: bytes) -> dict[str, Any]:
+    """{"columns": {name: values}, "rows": how many}; vectors of one length are one array, a row each."""
+    batch = unpack_batch(data)
+    out: dict[str, Any] = {}
+    rows = 0
+    for name, values in batch.columns.items():
+        rows = len(values)
+        vectors = [v for v in values if isinstance(v, np.ndarray)]
+        if vectors and len(vectors) == len(values) and len({v.shape for v in vectors}) == 1:
+            out[name] = np.stack(vectors)
+        else:
+            out[name] = list(values)
+    return {"columns": out, "rows": rows}
