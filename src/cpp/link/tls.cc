@@ -74,11 +74,7 @@ Status TlsContext::read_files() {
     f_.context_control(context_, kSetCacheMode, kClientOnly, nullptr);
     f_.on_session(context_, on_session);
   }
-  for (const std::string& path : {files_.authorities, files_.certificate})
-    if (!path.empty()) {
-      WALLE_ASSIGN(const std::string bytes, env_.read_file(path));
-      bound_to_ = base::crc32c(bound_to_, bytes.data(), bytes.size());
-    }
+  WALLE_ASSIGN(bound_to_, sum_of_files());
   if (files_.certificate.empty()) return {};
   if (f_.use_certificate_chain_file(context_, files_.certificate.c_str()) != 1)
     return unreadable("a certificate", files_.certificate, why());
@@ -88,6 +84,21 @@ Status TlsContext::read_files() {
     return argument_error("a key that is not the certificate's", "the key of '" + files_.certificate + "'",
                           "'" + files_.key + "'", "enrol the device anew");
   return {};
+}
+
+Result<uint32_t> TlsContext::sum_of_files() const {
+  uint32_t sum = 0;
+  for (const std::string* path : {&files_.authorities, &files_.certificate})
+    if (!path->empty()) {
+      WALLE_ASSIGN(const std::string bytes, env_.read_file(*path));
+      sum = base::crc32c(sum, bytes.data(), bytes.size());
+    }
+  return sum;
+}
+
+bool TlsContext::outdated() const {
+  const Result<uint32_t> sum = sum_of_files();
+  return sum.ok() && *sum != bound_to_;
 }
 
 // Called by libssl for each ticket of a server; of two the last stays, as either will do.

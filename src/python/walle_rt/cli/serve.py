@@ -35,6 +35,15 @@ def main(
             "--https", help="Something before us ends TLS: the dashboard's cookie is for https alone."
         ),
     ] = False,
+    device_days: Annotated[
+        float,
+        typer.Option(
+            "--device-days",
+            min=1e-5,
+            max=3650,
+            help="Days that a device's certificate counts; it is renewed after two thirds of them.",
+        ),
+    ] = 365.0,
     json_: Json = False,
 ) -> None:
     """Serve devices and operators from a folder."""
@@ -48,7 +57,10 @@ def main(
             f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"
         ) from None
     to_stderr()
-    state = Companion(Settings(folder, host, port, db, mqtt_url, list(name or []), public_https=https))
+    settings = Settings(
+        folder, host, port, db, mqtt_url, list(name or []), public_https=https, device_days=device_days
+    )
+    state = Companion(settings)
 
     def ready(address: str) -> None:
         if json_:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .desk import Desk
-from .enrolment import Doorman, note_seen
+from .enrolment import Doorman, note_seen, removed
 from .inbox import Inbox
 from .state import ServerState, Settings
 from .tunnel_end import TunnelEnd, open_tunnel
@@ -32,6 +32,7 @@ class Companion(ServerState):
         self.inbox = Inbox(self.desk.decode, self.desk.store)
         self._seen_lock = threading.Lock()
         self._seen: dict[str, float] = {}
+        self._refusing = threading.Lock()
 
     def turn(self) -> None:
         """One turn of the loop."""
@@ -64,11 +65,24 @@ class Companion(ServerState):
             {"localhost", "127.0.0.1", self.settings.host} - {"0.0.0.0", "::"}
         )
         given = (self.settings.folder, self.authority, hosts, self.settings.host, self.settings.mqtt_url)
-        self.tunnel = open_tunnel(*given)
+        with self._refusing:
+            self.tunnel = open_tunnel(*given, removed=self._write_removed())
         if self.tunnel is None:
             return []
         self.desk.announce_again()
         return [self.tunnel.close]
+
+    def refuse_removed(self) -> None:
+        """The broker is to know which devices were removed, and which certificates count no more."""
+        with self._refusing:
+            devices = self._write_removed()
+            if self.tunnel is not None:
+                self.tunnel.refuse(devices)
+
+    def _write_removed(self) -> list[str]:
+        gone = removed(self)
+        self.authority.revoke((serial for serials in gone.values() for serial in serials), self.utc())
+        return list(gone)
 
     def _announce(self, epoch: int, urgent: bool) -> None:
         """Tell devices on the tunnel that there is a new plan."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,17 @@ class TunnelEnd:
         hosts: names that devices reach the broker by.
         host: address to listen on.
         mqtt_url: of another broker, which is not ours to start.
+        removed: devices that are let have and say nothing.
     """
 
     def __init__(
-        self, folder: Path, authority: Authority, hosts: list[str], host: str, mqtt_url: str | None
+        self,
+        folder: Path,
+        authority: Authority,
+        hosts: list[str],
+        host: str,
+        mqtt_url: str | None,
+        removed: Sequence[str] = (),
     ) -> None:
         """Start both.
 
@@ -59,7 +67,12 @@ class TunnelEnd:
         if mqtt_url is None:
             chain, key = authority.server_certificate("broker", hosts, now)
             port = _kept_port(folder / "broker" / "port")
-            settings = BrokerSettings(folder / "broker", authorities, chain, key, host=host, port=port)
+            if not authority.revoked.is_file():
+                authority.revoke([], now)
+            more: dict[str, Any] = {"revoked": authority.revoked, "removed": tuple(removed)}
+            settings = BrokerSettings(
+                folder / "broker", authorities, chain, key, host=host, port=port, **more
+            )
             self._broker = Broker(settings)
             write_whole(folder / "broker" / "port", str(self._broker.port).encode())
         self.url = mqtt_url or (self._broker.url if self._broker else "")
@@ -83,6 +96,14 @@ class TunnelEnd:
     def _close_broker(self) -> None:
         if self._broker is not None:
             self._broker.close()
+
+    def refuse(self, removed: Sequence[str]) -> None:
+        """These devices were removed: the broker takes nothing from them and gives them nothing.
+
+        Another broker than ours has to be told by whoever runs it: ``keys/ca/ca.crl``.
+        """
+        if self._broker is not None:
+            self._broker.refuse(removed)
 
     def announce(self, epoch: int, urgent: bool) -> None:
         """Tell devices that there is a new plan."""
@@ -133,12 +154,19 @@ def _kept_port(file: Path) -> int:
         return 0
 
 
-def open_tunnel(*given: Any) -> TunnelEnd | None:
+def open_tunnel(
+    folder: Path,
+    authority: Authority,
+    hosts: list[str],
+    host: str,
+    mqtt_url: str | None,
+    removed: Sequence[str] = (),
+) -> TunnelEnd | None:
     """The tunnel's end, or None where this machine cannot have one: the log says why."""
     try:
-        return TunnelEnd(*given)
+        return TunnelEnd(folder, authority, hosts, host, mqtt_url, removed)
     except Error as error:
-        if given[-1] is not None:  # somebody has asked for this broker
+        if mqtt_url is not None:  # somebody has asked for this broker
             raise
         LOG.warning("no tunnel: devices pull now and then", extra={"because": str(error)})
         return None
