@@ -119,7 +119,7 @@ TEST_F(RenewalTest, ComesWhenItIsDueAndNotBefore) {
   EXPECT_NE(server_.asked[0].body.find("CERTIFICATE REQUEST"), std::string::npos);
   EXPECT_EQ(server_.asked[0].body.find("PRIVATE"), std::string::npos);
   ASSERT_EQ(server_.asked[0].headers.size(), 1u);
-  EXPECT_TRUE(server_.asked[0].headers[0].second.starts_with("Walle d-1:" + std::to_string(kNow + 100)));
+  EXPECT_TRUE(server_.asked[0].headers[0].value.starts_with("Walle d-1:" + std::to_string(kNow + 100)));
   EXPECT_EQ(certificate(), kCertificate);
   EXPECT_EQ(own->renew_at_s(), kNow + 1000);
   EXPECT_EQ(renewal.due_in_us(), 900 * kSecond);

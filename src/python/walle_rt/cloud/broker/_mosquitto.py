@@ -27,6 +27,8 @@ LOG = logging.getLogger("walle_rt.cloud.broker")
 
 _START_S = 20.0
 _STOP_S = 10.0
+_RELOAD_S = 5.0
+_RELOADS = "Reloading config"  # said before it happens, in the turn of its one thread in which it does
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin")  # not on everybody's PATH
 # Of rules and users as they are meant - epochs are everybody's - and of devices whose networks end.
 _EXPECTED = (
@@ -70,6 +72,7 @@ class Broker:
         self.restarts = 0
         self._program = find_mosquitto()
         self._closing = threading.Event()
+        self._reading_anew = threading.Event()
         self._words: deque[str] = deque(maxlen=20)
         self._process: subprocess.Popen[str] | None = None
         folder = settings.folder
@@ -109,13 +112,17 @@ class Broker:
     def refuse(self, removed: Iterable[str]) -> None:
         """These names, and only these, are let have and say nothing; revoked certificates are read anew.
 
-        Connections stay. Mosquitto does both on SIGHUP, within a turn of its loop.
+        Connections stay. Returns when it is so.
         """
         self.settings = replace(self.settings, removed=tuple(removed))
         self._write_settings()
         process = self._process
-        if process is not None:
-            process.send_signal(signal.SIGHUP)
+        if process is None or process.poll() is not None:
+            return  # the next one reads them
+        self._reading_anew.clear()
+        process.send_signal(signal.SIGHUP)
+        if not self._reading_anew.wait(_RELOAD_S):
+            LOG.warning("the broker has not said within %.0f s that it reads its rules anew", _RELOAD_S)
 
     def _write_settings(self) -> None:
         # Others may not read them: Mosquitto will refuse that in time.
@@ -164,6 +171,8 @@ class Broker:
         for line in process.stderr:
             text = re.sub(r"^\d+: ", "", line.strip())
             self._words.append(text)
+            if text.startswith(_RELOADS):
+                self._reading_anew.set()
             serious = ("Error" in text or "Warning" in text) and not text.startswith(_EXPECTED)
             (LOG.warning if serious else LOG.debug)("%s", text)
 
