@@ -255,7 +255,7 @@ def test_a_broker_that_is_killed_with_a_full_queue_loses_nothing(tmp_path: Path)
         for round_ in range(3):
             until(lambda: tunnel.stats().state == "online")
             for n in range(round_ * 10, round_ * 10 + 10):
-                say(device, range(n, n + 1), random.randbytes(4000).hex())
+                say(device, range(n, n + 1), random.randbytes(7000).hex())
             assert device.wait(20)
             until(lambda: tunnel.stats().in_flight > 3)
             world.kill_broker()  # with the queue in its memory

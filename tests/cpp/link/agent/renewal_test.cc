@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "base/bytes.h"
 #include "base/fault_env.h"
 #include "store/twin_file.h"
@@ -43,7 +45,7 @@ constexpr const char* kOfAnotherKey =
 constexpr const char* kUrl = "mem://cloud";
 constexpr int64_t kNow = 2'000'000'000, kSecond = 1'000'000;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) out += c == '\n' ? std::string("\\n") : std::string(1, c);
   return out + "\"";
@@ -87,7 +89,7 @@ class RenewalTest : public testing::Test {
     ASSERT_TRUE(file->write(out.written()).ok());
   }
   void says(const std::string& device, const std::string& certificate, int64_t renew_at) {
-    server_.reply = R"({"device": ")" + device + R"(", "certificate": )" + quoted(certificate) +
+    server_.reply = R"({"device": ")" + device + R"(", "certificate": )" + in_quotes(certificate) +
                     R"(, "authority": "another", "broker": {"host": "another", "port": 1}, "renew_at": )" +
                     std::to_string(renew_at) + "}";
   }
@@ -98,7 +100,7 @@ class RenewalTest : public testing::Test {
   }
   std::string certificate() { return *env_.read_file("/cloud/device.pem"); }
 
-  FaultEnv env_;
+  base::FaultEnv env_;
   Server server_;
 };
 
@@ -204,13 +206,13 @@ TEST_F(RenewalTest, WhatIsNotOursIsNotTaken) {
 TEST_F(RenewalTest, EndingAnywhereLeavesOneOrTheOther) {
   env_.advance_us(200 * kSecond);
   for (int64_t at = 1; at < 40; ++at) {
-    std::unique_ptr<FaultEnv> env = env_.copy();
+    std::unique_ptr<base::FaultEnv> env = env_.copy();
     env->set_wall_us((kNow + 200) * kSecond);
     Result<std::unique_ptr<Identity>> own = Identity::open(*env, "/cloud");
     ASSERT_TRUE(own.ok());
     env->fail_at(at);
     const bool done = (*own)->renew(*env, server_, kUrl, kNow + 200).ok();
-    const std::unique_ptr<FaultEnv> after = env->copy();
+    const std::unique_ptr<base::FaultEnv> after = env->copy();
     const std::string there = *after->read_file("/cloud/device.pem");
     EXPECT_TRUE(there == "the old one" || there == kCertificate) << at;
     Result<std::unique_ptr<Identity>> again = Identity::open(*after, "/cloud");

@@ -204,7 +204,7 @@ def _open_files(pid: int, wanted: int) -> None:
     with contextlib.suppress(OSError, ValueError):
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
     if hard != resource.RLIM_INFINITY and hard < wanted:
-        LOG.warning("the broker holds %d connections at most: that many files may be open (ulimit -Hn)", hard)
+        LOG.info("the broker holds %d connections at most: that many files may be open (ulimit -Hn)", hard)
 
 
 def _free_port(host: str) -> int:
