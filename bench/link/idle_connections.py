@@ -41,7 +41,10 @@ def exactly(connection: ssl.SSLSocket, size: int) -> bytes:
 
 def connected(port: int, folder: Path, number: int) -> ssl.SSLSocket:
     name = f"d-{number:020x}"
-    context = ssl.create_default_context(cafile=str(folder / "ca.pem"))
+    # A device sends its certificate and no authority's. Python's client cannot be told so, but one that knows
+    # no authority has none to send.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.load_cert_chain(folder / f"{number}.pem", folder / "device.key")
     bare = socket.create_connection(("127.0.0.1", port), 30)

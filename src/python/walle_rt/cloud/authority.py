@@ -143,6 +143,7 @@ class Authority:
         days: float,
         extensions: list[x509.ExtensionType],
     ) -> x509.Certificate:
+        """Not of an authority: without BasicConstraints nobody takes it for one, and the broker holds less."""
         builder = (
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]))
@@ -151,7 +152,6 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _EARLY)
             .not_valid_after(now + timedelta(days=days))
-            .add_extension(x509.BasicConstraints(False, None), critical=True)
         )
         for extension in extensions:
             builder = builder.add_extension(extension, critical=False)
