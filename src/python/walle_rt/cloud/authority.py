@@ -143,7 +143,7 @@ class Authority:
         days: float,
         extensions: list[x509.ExtensionType],
     ) -> x509.Certificate:
-        """Not of an authority: without BasicConstraints nobody takes it for one, and the broker holds less."""
+        """Not an authority's: without BasicConstraints nobody takes it for one, and it is smaller."""
         builder = (
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]))
