@@ -62,6 +62,18 @@ broker() {
     fi
   fi
   apt_install mosquitto-clients # mosquitto_pub, for tests
+  other_broker
+}
+
+# Another broker to test against; its service, which listens to anybody, is not started either.
+other_broker() {
+  dpkg-query -W -f='${Status}' nats-server 2>/dev/null | grep -q "ok installed" && return
+  apt_install nats-server
+  if [ -d /run/systemd/system ]; then
+    local as_root=()
+    [ "$(id -u)" = 0 ] || as_root=(sudo)
+    "${as_root[@]}" systemctl disable --now nats-server >/dev/null 2>&1 || true
+  fi
 }
 
 base() {

@@ -32,6 +32,9 @@ class TlsContext {
   // certificate's.
   static Result<std::unique_ptr<TlsContext>> make(Env& env, TlsFiles files);
   ~TlsContext();
+  // Whether the files have other bytes by now: a certificate was renewed.
+  bool outdated() const;
+  const TlsFiles& files() const { return files_; }
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
@@ -39,6 +42,7 @@ class TlsContext {
   friend class TlsStream;
   TlsContext(Env& env, TlsFiles files, const TlsLibrary& f) : env_(env), files_(std::move(files)), f_(f) {}
   Status read_files();
+  Result<uint32_t> sum_of_files() const;
   static int on_session(void* ssl, void* session);
   // Reads the file; a session that libssl is to be given back, or null.
   void* load_session(const std::string& host);

@@ -143,5 +143,47 @@ TEST_F(FaceTest, ACallbackIsAnsweredWhileOthersClose) {
   EXPECT_FALSE(face_->device("tasks").ok());
 }
 
+TEST_F(FaceTest, ClosingEndsWhoIsAttachedBeforeTheDevice) {
+  open_face();
+  int one = 0, left = 0;
+  bool open_then = false;
+  ASSERT_TRUE(face_->attached().join(&one, [&] {
+    ++one;
+    open_then = face_->device("stop").ok();
+  }));
+  ASSERT_TRUE(face_->attached().join(&left, [&] { ++left; }));
+  face_->attached().leave(&left);
+  ASSERT_TRUE(face_->close().ok());
+  EXPECT_TRUE(open_then) << "what works on a device ends in order, and runs into no closed one";
+  ASSERT_TRUE(face_->close().ok());
+  EXPECT_EQ(one, 1);
+  EXPECT_EQ(left, 0);
+  EXPECT_FALSE(face_->attached().join(&left, [&] { ++left; })) << "nobody would end it";
+  face_->attached().leave(&one);
+}
+
+TEST_F(FaceTest, SomeComeAndGoWhileItIsClosed) {
+  open_face();
+  std::atomic<int> running{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (;;) {
+        auto mine = std::make_shared<std::atomic<bool>>(true);
+        ++running;
+        const bool joined = face_->attached().join(mine.get(), [&running, mine] {
+          if (mine->exchange(false)) --running;
+        });
+        face_->attached().leave(mine.get());
+        if (mine->exchange(false)) --running;
+        if (!joined) return;
+      }
+    });
+  }
+  ASSERT_TRUE(face_->close().ok());
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(running.load(), 0);
+}
+
 }  // namespace
 }  // namespace walle::container

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -240,3 +243,134 @@ def test_errors_say_what_to_do(world: World, monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr("walle_rt.cloud.broker._mosquitto._PLACES", ())
     with pytest.raises(ResourceError, match="apt-get install mosquitto"):
         find_mosquitto()
+
+
+def test_a_broker_that_is_killed_with_a_full_queue_loses_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path, queued_messages=3)
+    try:
+        world.sink().close()  # the broker knows it, and queues three messages for it
+        device = world.device("d1")
+        tunnel = world.tunnel(device, "d1", resend_s=1.0)
+        random = Random(31)
+        for round_ in range(3):
+            until(lambda: tunnel.stats().state == "online")
+            for n in range(round_ * 10, round_ * 10 + 10):
+                say(device, range(n, n + 1), random.randbytes(7000).hex())
+            assert device.wait(20)
+            until(lambda: tunnel.stats().in_flight > 3)
+            world.kill_broker()  # with the queue in its memory
+            until(lambda restarts=round_ + 1: world.broker.restarts == restarts)  # type: ignore[misc]
+        assert waiting(device) == 30
+        sink = world.sink()
+        until(lambda: tunnel.drain(1), 60)
+        assert world.numbers("d1") == list(range(30))
+        assert sink.stats().records == 30
+    finally:
+        world.close()
+
+
+class Network:
+    """Between a device and the broker, which sees the connections come from one address.
+
+    Once the device has moved the ones of before carry nothing any more, and neither end hears of it.
+    """
+
+    def __init__(self, port: int, source: str) -> None:
+        self._broker_port, self._source, self._moves = port, source, 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        self.sources: list[str] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def move(self, source: str) -> None:
+        self._source, self._moves = source, self._moves + 1
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                self.sources.append(self._source)
+                far = socket.create_connection(("127.0.0.1", self._broker_port), 5, (self._source, 0))
+                for one, other in ((near, far), (far, near)):
+                    given = (one, other, self._moves)
+                    threading.Thread(target=self._carry, args=given, daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket, moves: int) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(65536):
+                if self._moves == moves:
+                    other.sendall(data)
+            if self._moves == moves:
+                other.close()
+
+
+def test_a_device_whose_address_changes_loses_nothing(world: World) -> None:
+    sink = world.sink()
+    device = world.device("d1")
+    network = Network(world.broker.port, "127.0.0.2")
+    tunnel = world.tunnel(device, "d1", url=f"mqtts://127.0.0.1:{network.port}", resend_s=30.0)
+    say(device, range(10))
+    assert device.wait(20) and tunnel.drain(20)
+    network.move("127.0.0.3")
+    say(device, range(10, 20))
+    assert device.wait(20)
+    assert not tunnel.drain(1.0) and tunnel.stats().state == "online", "nobody has told it"
+    tunnel.network_changed()
+    say(device, range(20, 30))
+    assert device.wait(20) and tunnel.drain(20)
+    assert world.numbers("d1") == list(range(30))
+    assert sink.stats().records == 30 and network.sources == ["127.0.0.2", "127.0.0.3"]
+    # The broker holds one connection of the device, not two.
+    until(lambda: sink.stats().online == 1)
+    network.close()
+    tunnel.close()
+
+
+def test_a_device_that_is_closed_ends_its_tunnel(world: World) -> None:
+    world.sink()
+    device = world.device("d1")
+    states: list[str] = []
+    tunnel = world.tunnel(device, "d1", on_state=states.append)
+    until(lambda: tunnel.stats().state == "online")
+    device.close()
+    assert tunnel.stats().state == states[-1] == "stopped"
+    assert tunnel.stats().last_error == "", "it has not run into the closed device"
+    with pytest.raises(ArgumentError, match="a closed device"):
+        world.tunnel(device, "d1")
+    tunnel.close()
+
+
+def test_a_device_that_is_closed_while_its_tunnels_come_and_go(world: World) -> None:
+    device = world.device("d1")
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        with contextlib.suppress(ArgumentError):
+            while not over.is_set():
+                world.tunnel(device, "d1").close()
+
+    threads = [threading.Thread(target=come_and_go) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    until(lambda: len(world._open) > 12)
+    device.close()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_a_callback_may_close_its_tunnel(world: World) -> None:
+    device = world.device("d1")
+    made: list[Tunnel] = []
+
+    def seen(state: str) -> None:
+        if state == "online":
+            until(lambda: made)
+            made[0].close()
+
+    made.append(world.tunnel(device, "d1", on_state=seen))
+    until(lambda: made[0].stats().state == "stopped")
+    device.close()

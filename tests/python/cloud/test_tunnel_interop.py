@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +16,7 @@ from tunnel_world import World, until
 
 from walle_rt import ResourceError, _core
 from walle_rt.cloud.broker import find_mosquitto
+from walle_rt.cloud.sink import Sink, SinkStore
 from walle_rt.vm import VM, library_path
 
 try:
@@ -115,6 +118,97 @@ def test_nobody_without_a_certificate_and_nobody_under_another_name(world: World
     except OSError:
         pass
     assert not connected
+
+
+class Nats:
+    """nats-server, which speaks MQTT as well: the broker of another house."""
+
+    CONFIG = """
+server_name: walle
+listen: "127.0.0.1:{client}"
+jetstream {{ store_dir: "{folder}/jetstream" }}
+mqtt {{
+  listen: "127.0.0.1:{port}"
+  tls {{ cert_file: "{certificate}", key_file: "{key}", ca_file: "{authorities}", verify: true }}
+}}
+"""
+
+    def __init__(self, program: str, world: World, folder: Path) -> None:
+        self._line = [program, "-c", str(folder / "nats.conf")]
+        self.port = free_port()
+        (folder / "nats.conf").write_text(
+            self.CONFIG.format(
+                client=free_port(),
+                port=self.port,
+                folder=folder,
+                certificate=world.server.certificate,
+                key=world.server.key,
+                authorities=world.authority.path,
+            )
+        )
+        self._log = folder / "nats.log"
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"mqtts://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(self._line, stdout=log, stderr=log)
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, self._log.read_text()[-2000:]
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+        except OSError:
+            return False
+        return True
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(20)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.skipif(not VM.available("full"), reason=f"no VM library at {library_path()}")
+def test_nats_server_instead_of_mosquitto(world: World, tmp_path: Path) -> None:
+    program = shutil.which("nats-server", path="/usr/sbin:/usr/local/bin:/usr/bin")
+    if program is None:
+        pytest.skip("no nats-server (apt-get install nats-server)")
+    nats = Nats(program, world, tmp_path)
+    sink = Sink(world.endpoint(nats.url), SinkStore(world.database))
+    epochs: list[tuple[int, int]] = []
+    answers: list[bytes] = []
+    try:
+        assert sink.wait_connected(20)
+        sink.announce(7, 1)
+        device = world.device("d1")
+        more = {"on_epoch": epochs.append, "on_down": answers.append}
+        tunnel = world.tunnel(device, "d1", url=nats.url, resend_s=1.0, **more)
+        for n in range(20):
+            device.record("say", contents={"n": n, "text": f"word {n}"})
+        assert device.wait(20) and tunnel.drain(20)
+        until(lambda: (7, 1) in epochs)
+        sink.answer("d1", b"an answer")
+        until(lambda: answers == [b"an answer"])
+        nats.kill()
+        for n in range(20, 40):
+            device.record("say", contents={"n": n, "text": f"word {n}"})
+        nats.start()
+        assert device.wait(20)
+        until(lambda: tunnel.drain(1), 60)
+        assert world.numbers("d1") == list(range(40)) and sink.stats().records == 40
+        assert tunnel.stats().connections >= 2
+    finally:
+        sink.close()
+        nats.kill()
 
 
 @pytest.mark.timeout(280)

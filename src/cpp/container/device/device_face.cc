@@ -23,6 +23,7 @@ Result<std::shared_ptr<Device>> DeviceFace::device(const char* call) const {
 }
 
 Status DeviceFace::close() {
+  attached_.stop_all();
   closed_.store(true, std::memory_order_release);
   std::shared_ptr<Device> device;
   {

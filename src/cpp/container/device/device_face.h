@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "container/device/attached.h"
 #include "container/device/device.h"
 #include "store/table_columns.h"
 
@@ -23,8 +24,11 @@ class DeviceFace {
   // until close() has waited for that callback's end. Hold it no longer than the call: the folder is given
   // back when the last holder of a closed device lets go.
   Result<std::shared_ptr<Device>> device(const char* call) const;
-  // To close once more does nothing. Not from an on_result callback, whose end it waits for.
+  // Ends what is attached, then the device. To close once more does nothing. Not from an on_result callback,
+  // whose end it waits for.
   Status close();
+  // Agents and tunnels; whoever joins leaves before the face goes.
+  Attached& attached() const { return attached_; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
   std::shared_ptr<const stream::Catalog> catalog() const;
@@ -50,6 +54,7 @@ class DeviceFace {
   auto changing(const char* call, const Change& change);
   Result<std::string> known_table(Device& device, const std::string& task, const std::string& table) const;
 
+  mutable Attached attached_;
   std::atomic<bool> closed_ = false;
   std::mutex changing_;  // around whatever changes the catalogue
   // Around the two pointers below, for as long as one is copied.

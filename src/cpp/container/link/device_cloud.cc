@@ -65,7 +65,7 @@ Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, DeviceFace& 
   WALLE_ASSIGN(const std::shared_ptr<Device> device, face.device("connect"));
   const std::string folder = device->dir() + kCloudFolder;
   WALLE_TRY(env.make_dirs(folder));
-  auto out = std::unique_ptr<DeviceCloud>(new DeviceCloud());
+  auto out = std::unique_ptr<DeviceCloud>(new DeviceCloud(face));
   WALLE_ASSIGN(out->identity_, identity_of(env, *transport, folder, options));
 
   link::DeviceProfile& profile = options.profile;
@@ -88,8 +88,18 @@ Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, DeviceFace& 
   WALLE_ASSIGN(out->agent_,
                link::AgentThread::start(env, std::move(transport),
                                         std::make_unique<DeviceHost>(env, face, folder + "/probation"),
-                                        std::move(agent), options.times));
+                                        std::move(agent), options.times,
+                                        std::make_unique<link::Renewal>(env, out->identity_, options.url)));
+  const bool joined = face.attached().join(out.get(), [agent = std::weak_ptr(out->agent_)] {
+    if (const auto held = agent.lock()) held->stop();
+  });
+  if (!joined) return argument_error("a closed device", "an open one", "connect", "open the folder again");
   return out;
+}
+
+DeviceCloud::~DeviceCloud() {
+  face_.attached().leave(this);
+  stop();
 }
 
 std::string DeviceCloud::header() const { return link::encode_text(agent_->header()); }

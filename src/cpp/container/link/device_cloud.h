@@ -2,7 +2,7 @@
 // app's own requests.
 //
 // Threads: any, for every call; none waits for the network but connect(), where the device enrols. The device
-// outlives it; it is stopped before the device is closed.
+// outlives it; closing the device stops it.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ class DeviceCloud {
   static Result<std::unique_ptr<DeviceCloud>> connect(Env& env, DeviceFace& device,
                                                       std::unique_ptr<link::Transport> transport,
                                                       CloudOptions options);
-  ~DeviceCloud() { stop(); }
+  ~DeviceCloud();
 
   // The value of the header X-Walle for the app's next request.
   std::string header() const;
@@ -51,9 +51,11 @@ class DeviceCloud {
   }
 
  private:
-  DeviceCloud() = default;
+  explicit DeviceCloud(DeviceFace& face) : face_(face) {}
+  DeviceFace& face_;
   std::shared_ptr<link::Identity> identity_;
-  std::unique_ptr<link::AgentThread> agent_;  // nullptr: connect() did not get there
+  // nullptr: connect() did not get there. Who closes the device holds it, too, while it stops.
+  std::shared_ptr<link::AgentThread> agent_;
 };
 
 // In a device's folder.

@@ -6,29 +6,40 @@ Result<std::unique_ptr<DeviceTunnel>> DeviceTunnel::open(Env& env, const DeviceF
                                                          DeviceTunnelOptions options,
                                                          link::TunnelListener listener) {
   std::unique_ptr<DeviceTunnel> out(new DeviceTunnel(env, device, std::move(options.on_answer)));
-  listener.answers = &out->answers_;
+  Line& line = *out->line_;
+  listener.answers = &line.answers;
   WALLE_ASSIGN(link::BrokerAddress address, link::parse_broker(options.broker));
-  WALLE_ASSIGN(out->socket_, link::TlsSocket::make(env, std::move(address), std::move(options.files)));
-  WALLE_ASSIGN(out->tunnel_, link::Tunnel::make(env, out->source_, *out->socket_, std::move(options.tunnel),
-                                                std::move(listener)));
+  WALLE_ASSIGN(line.socket, link::TlsSocket::make(env, std::move(address), std::move(options.files)));
+  WALLE_ASSIGN(line.tunnel, link::Tunnel::make(env, line.source, *line.socket, std::move(options.tunnel),
+                                               std::move(listener)));
   WALLE_ASSIGN(const std::shared_ptr<Device> open, device.device("tunnel"));
-  out->bell_->tunnel = out->tunnel_.get();
-  open->commits().on_send([bell = out->bell_] {
-    const std::lock_guard lock(bell->lock);
-    if (bell->tunnel) bell->tunnel->notify();
+  line.rings = true;
+  const std::weak_ptr<Line> there = out->line_;
+  open->commits().on_send([there] {
+    const std::shared_ptr<Line> held = there.lock();
+    if (!held) return;
+    const std::lock_guard lock(held->lock);
+    if (held->rings) held->tunnel->notify();
   });
-  WALLE_TRY(out->tunnel_->start());
+  WALLE_TRY(line.tunnel->start());
+  const bool joined = device.attached().join(out.get(), [there] {
+    if (const std::shared_ptr<Line> held = there.lock()) held->stop();
+  });
+  if (!joined) return argument_error("a closed device", "an open one", "tunnel", "open the folder again");
   return out;
 }
 
-DeviceTunnel::~DeviceTunnel() { stop(); }
+DeviceTunnel::~DeviceTunnel() {
+  device_.attached().leave(this);
+  stop();
+}
 
-void DeviceTunnel::stop() {
+void DeviceTunnel::Line::stop() {
   {
-    const std::lock_guard lock(bell_->lock);
-    bell_->tunnel = nullptr;
+    const std::lock_guard guard(lock);
+    rings = false;
   }
-  if (tunnel_) tunnel_->stop();
+  if (tunnel) tunnel->stop();
 }
 
 }  // namespace walle::container

@@ -1,8 +1,7 @@
 // The tunnel of a device: its outbox, a TLS connection with the broker, and the thread between them, woken by
 // every commit that sends.
 //
-// Threads: any, for every call. The device outlives it; it is stopped before the device is closed, or finds
-// out by itself and sends nothing more.
+// Threads: any, for every call. The device outlives it; closing the device stops it.
 #pragma once
 
 #include <memory>
@@ -32,27 +31,32 @@ class DeviceTunnel {
                                                     link::TunnelListener listener = {});
   ~DeviceTunnel();  // stop()
 
-  void stop();
-  void notify() { tunnel_->notify(); }
-  void network_changed() { tunnel_->network_changed(); }
-  bool drain(int64_t timeout_us) { return tunnel_->drain(timeout_us); }
-  link::TunnelStats stats() const { return tunnel_->stats(); }
-  link::SocketCounts socket_counts() const { return socket_->counts(); }
+  void stop() { line_->stop(); }
+  void notify() { line_->tunnel->notify(); }
+  void network_changed() { line_->tunnel->network_changed(); }
+  bool drain(int64_t timeout_us) { return line_->tunnel->drain(timeout_us); }
+  link::TunnelStats stats() const { return line_->tunnel->stats(); }
+  link::SocketCounts socket_counts() const { return line_->socket->counts(); }
 
  private:
-  // What commits ring: a device that is being closed may commit behind this object's end.
-  struct Bell {
-    std::mutex lock;
-    link::Tunnel* tunnel = nullptr;
+  // What the device stops, too: a device that is being closed may do so behind this object's end.
+  struct Line {
+    Line(Env& env, const DeviceFace& device, AnswerBook::Told on_answer)
+        : source(device), answers(env, device, std::move(on_answer)) {}
+    void stop();
+
+    OutboxSource source;
+    AnswerBook answers;
+    std::unique_ptr<link::TlsSocket> socket;
+    std::unique_ptr<link::Tunnel> tunnel;
+    std::mutex lock;     // of rings
+    bool rings = false;  // commits wake the tunnel
   };
   DeviceTunnel(Env& env, const DeviceFace& device, AnswerBook::Told on_answer)
-      : source_(device), answers_(env, device, std::move(on_answer)) {}
+      : device_(device), line_(std::make_shared<Line>(env, device, std::move(on_answer))) {}
 
-  OutboxSource source_;
-  AnswerBook answers_;
-  std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
-  std::unique_ptr<link::TlsSocket> socket_;
-  std::unique_ptr<link::Tunnel> tunnel_;
+  const DeviceFace& device_;
+  std::shared_ptr<Line> line_;
 };
 
 }  // namespace walle::container

@@ -68,8 +68,10 @@ Status Agent::recover() {
     const auto there = std::ranges::find(hosted, name, &HostedTask::name);
     const std::string package = there == hosted.end() ? "" : there->package;
     if (task.stage == Stage::activating && package == task.coming.digest) installed.push_back(name);
-    // Somebody else has put another one in its place, or removed it: what is there is not ours.
-    if (task.stage == Stage::none && package != task.active.digest) task.active = task.last_good = {};
+    // Somebody else has put another one in its place, or removed it: what is there is not ours. Or it was
+    // removed by us, in which the process ended.
+    const bool rests = task.stage == Stage::none || task.stage == Stage::removing;
+    if (rests && package != task.active.digest) task.active = task.last_good = {};
     if (task.told == Told::nothing) active_since_[name] = env_->steady_us();
     if (is_new(task)) ++task.tries;
   }
@@ -125,11 +127,10 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   AgentMemory next = memory();
   next.epoch = plan.epoch();
   next.plan_time_s = std::max(next.plan_time_s, env_->wall_us() / kUsPerSecond);
-  WALLE_TRY(file_.save(std::move(next)));
-  const Decision decision = decide(plan, header(), memory().plan_time_s);
+  const Decision decision = decide(plan, header(), next.plan_time_s);
 
-  // Before anything is fetched: a kill order is in a hurry.
-  WALLE_TRY(remove_unwanted(plan, decision, pull));
+  // Before anything is fetched, and with one write before it: a kill order is in a hurry.
+  WALLE_TRY(remove_unwanted(plan, decision, std::move(next), pull));
   for (const Choice& choice : decision.choices) {
     const uint32_t named = choice.release != kNoRelease ? choice.release : choice.trial;
     if (named != kNoRelease) pull.steps.push_back(bring(updater, plan, choice, pull));
@@ -146,20 +147,21 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
 
 // What came with a plan and has no place in this one. A task of which nothing ever ran is only forgotten: one
 // of its name may have been put in by hand.
-Status Agent::remove_unwanted(const Plan& plan, const Decision& decision, Pull& pull) {
+Status Agent::remove_unwanted(const Plan& plan, const Decision& decision, AgentMemory next, Pull& pull) {
   std::set<std::string> chosen, tried;
   for (const Choice& choice : decision.choices) {
     if (choice.release != kNoRelease) chosen.insert(plan.releases()[choice.release].task);
     if (choice.trial != kNoRelease) tried.insert(plan.releases()[choice.trial].task);
   }
   std::vector<std::string> unwanted;
-  AgentMemory next = memory();
   for (const auto& [name, task] : memory().tasks) {
     if (chosen.contains(name)) continue;
-    if (!task.active.empty() || task.stage == Stage::removing)
+    if (!task.active.empty() || task.stage == Stage::removing) {
       unwanted.push_back(name);
-    else if (!tried.contains(name))
+      next.tasks[name].stage = Stage::removing;
+    } else if (!tried.contains(name)) {
       next.tasks.erase(name);
+    }
   }
   WALLE_TRY(file_.save(std::move(next)));
   for (const std::string& name : unwanted) pull.steps.push_back(remove(name));

@@ -108,11 +108,13 @@ class Agent {
   static bool is_new(const ManagedTask& task);
   Result<Plan> newest_plan(Updater& updater);
   Status follow(Updater& updater, const Plan& plan, Pull& pull);
-  Status remove_unwanted(const Plan& plan, const Decision& decision, Pull& pull);
+  // Takes the memory as it is to be when it begins.
+  Status remove_unwanted(const Plan& plan, const Decision& decision, AgentMemory next, Pull& pull);
   void sweep();
   // agent_bring.cc
   TaskStep bring(Updater& updater, const Plan& plan, const Choice& choice, Pull& pull);
   Status bring_version(Updater& updater, const PlanRelease& release, Pull& pull);
+  Status keep_after_all(const std::string& name);
   Status begin(const PlanRelease& release);
   Result<ClaimAnswer> claim(const PlanRelease& trial, Cohort cohort);
   Result<ClaimAnswer> ask_for_place(const Report& report);

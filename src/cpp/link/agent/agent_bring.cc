@@ -50,6 +50,8 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
   const PlanRelease& release = plan.releases()[choice.release];
   const std::string digest = to_hex(release.sha256);
   if (memory().refused(release.id, digest)) return step_of(release, What::kept);
+  if (const Status taken_back = keep_after_all(release.task); !taken_back.ok())
+    return step_of(release, What::later, taken_back.error().message());
   const auto known = memory().tasks.find(release.task);
   if (known != memory().tasks.end() && known->second.active.digest == digest) {
     if (known->second.active.release != release.id) {
@@ -66,6 +68,20 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
     return step_of(release, runs ? What::activated : What::turned_down);
   }
   return step_of(release, What::later, brought.error().message());
+}
+
+// One that was to be removed, and is wanted again before that was written down: it is there still, or it is
+// not.
+Status Agent::keep_after_all(const std::string& name) {
+  const auto known = memory().tasks.find(name);
+  if (known == memory().tasks.end() || known->second.stage != Stage::removing) return {};
+  const std::vector<HostedTask> hosted = host_->tasks();
+  const auto there = std::ranges::find(hosted, name, &HostedTask::name);
+  AgentMemory next = memory();
+  ManagedTask& task = next.tasks[name];
+  task.stage = Stage::none;
+  if (there == hosted.end() || there->package != task.active.digest) task.active = task.last_good = {};
+  return file_.save(std::move(next));
 }
 
 // OK for a version that was turned down, too: it is settled.

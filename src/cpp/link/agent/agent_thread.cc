@@ -34,16 +34,18 @@ std::string first_error(const Pull& pull) {
 }  // namespace
 
 AgentThread::AgentThread(Env& env, std::unique_ptr<Transport> transport, std::unique_ptr<AgentHost> host,
-                         PullTimes times)
+                         PullTimes times, std::unique_ptr<Renewal> renewal)
     : env_(env),
       transport_(std::move(transport)),
       host_(std::move(host)),
+      renewal_(std::move(renewal)),
       timer_(some_seed(), times, env.steady_us()) {}
 
 Result<std::unique_ptr<AgentThread>> AgentThread::start(Env& env, std::unique_ptr<Transport> transport,
                                                         std::unique_ptr<AgentHost> host, AgentOptions options,
-                                                        PullTimes times) {
-  auto out = std::unique_ptr<AgentThread>(new AgentThread(env, std::move(transport), std::move(host), times));
+                                                        PullTimes times, std::unique_ptr<Renewal> renewal) {
+  auto out = std::unique_ptr<AgentThread>(
+      new AgentThread(env, std::move(transport), std::move(host), times, std::move(renewal)));
   WALLE_ASSIGN(out->agent_, Agent::open(env, *out->transport_, *out->host_, std::move(options)));
   out->status_.transport = out->transport_->name();
   out->tell();
@@ -89,7 +91,6 @@ DeviceHeader AgentThread::header() const {
 }
 
 void AgentThread::stop() {
-  const std::lock_guard one(stop_lock_);
   {
     const std::lock_guard guard(lock_);
     stopping_ = true;
@@ -97,6 +98,9 @@ void AgentThread::stop() {
   }
   transport_->cancel();
   host_->cancel();
+  // A transport or a host that stops its own agent: the thread ends behind the call.
+  if (runs_on_.load() == std::this_thread::get_id()) return;
+  const std::lock_guard one(stop_lock_);
   if (!thread_.joinable()) return;
   thread_.join();
   (void)agent_->close().ok();  // a disk that is full costs a count
@@ -106,6 +110,7 @@ void AgentThread::tell() {
   const std::lock_guard guard(lock_);
   status_.memory = agent_->memory();
   status_.trouble = agent_->trouble();
+  if (status_.trouble.empty() && renewal_) status_.trouble = renewal_->trouble();
   header_ = agent_->header();
 }
 
@@ -133,6 +138,7 @@ void AgentThread::pull() {
 }
 
 void AgentThread::run() {
+  runs_on_ = std::this_thread::get_id();
   // First how they fare: what fired before this is no crash loop, whatever becomes of the pull.
   (void)agent_->tend();
   std::unique_lock guard(lock_);
@@ -142,9 +148,11 @@ void AgentThread::run() {
     guard.unlock();
     if (due) pull();
     const bool busy = agent_->tend();
+    if (renewal_) renewal_->step(*transport_);
     tell();
     guard.lock();
-    const int64_t wait = std::min(timer_.due_us() - env_.steady_us(), busy ? kBusyUs : kIdleUs);
+    int64_t wait = std::min(timer_.due_us() - env_.steady_us(), busy ? kBusyUs : kIdleUs);
+    if (renewal_) wait = std::min(wait, renewal_->due_in_us());
     wake_.wait_for(guard, std::chrono::microseconds(std::max<int64_t>(wait, 0)),
                    [&] { return stopping_ || poked_ || timer_.due_us() <= env_.steady_us(); });
   }

@@ -5,12 +5,14 @@
 // new or a report waits it looks once a second, otherwise once a minute, and at once when poked.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
 #include "link/agent/agent.h"
 #include "link/agent/pull_timer.h"
+#include "link/agent/renewal.h"
 
 namespace walle::link {
 
@@ -20,7 +22,7 @@ struct AgentStatus {
   uint64_t pulls = 0;           // that ended, since the start
   int64_t pulled_at_us = 0;     // wall time of the newest that worked; 0: none has
   std::string error;            // of the newest pull; empty: it worked
-  std::string trouble;          // what keeps reports or a return from being done
+  std::string trouble;          // what keeps reports, a return or a renewal from being done
   std::vector<TaskStep> steps;  // of the newest pull that had a plan
   AgentMemory memory;
 };
@@ -31,7 +33,8 @@ class AgentThread {
   // error, and pulls at once.
   static Result<std::unique_ptr<AgentThread>> start(Env& env, std::unique_ptr<Transport> transport,
                                                     std::unique_ptr<AgentHost> host, AgentOptions options,
-                                                    PullTimes times = {});
+                                                    PullTimes times = {},
+                                                    std::unique_ptr<Renewal> renewal = nullptr);
   ~AgentThread() { stop(); }
   AgentThread(const AgentThread&) = delete;
   AgentThread& operator=(const AgentThread&) = delete;
@@ -49,7 +52,7 @@ class AgentThread {
 
  private:
   AgentThread(Env& env, std::unique_ptr<Transport> transport, std::unique_ptr<AgentHost> host,
-              PullTimes times);
+              PullTimes times, std::unique_ptr<Renewal> renewal);
   void run();
   void pull();
   void tell();
@@ -57,7 +60,8 @@ class AgentThread {
   Env& env_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<AgentHost> host_;
-  std::unique_ptr<Agent> agent_;  // the thread's, once it runs
+  std::unique_ptr<Agent> agent_;      // the thread's, once it runs
+  std::unique_ptr<Renewal> renewal_;  // the thread's; nullptr: nothing is renewed
 
   mutable std::mutex lock_;
   std::condition_variable wake_, ended_;
@@ -65,6 +69,7 @@ class AgentThread {
   AgentStatus status_;
   DeviceHeader header_;
   bool poked_ = false, stopping_ = false;
+  std::atomic<std::thread::id> runs_on_{};
   std::mutex stop_lock_;
   std::thread thread_;
 };

@@ -26,6 +26,9 @@ struct DeviceKey::Functions {
   int (*request_key)(void*, void*) = nullptr;
   int (*request_sign)(void*, void*, const void*) = nullptr;
   int (*write_request)(void*, void*) = nullptr;
+  void* (*read_certificate)(void*, void**, void*, void*) = nullptr;
+  int (*certificate_key)(const void*, const void*) = nullptr;
+  void (*certificate_free)(void*) = nullptr;
   const void* (*sha256)() = nullptr;
   void* (*md_new)() = nullptr;
   void (*md_free)(void*) = nullptr;
@@ -70,9 +73,10 @@ bool load(void* library, Functions& f) {
          find("X509_REQ_free", f.request_free) && find("X509_REQ_get_subject_name", f.request_name) &&
          find("X509_NAME_add_entry_by_txt", f.add_name) && find("X509_REQ_set_pubkey", f.request_key) &&
          find("X509_REQ_sign", f.request_sign) && find("PEM_write_bio_X509_REQ", f.write_request) &&
-         find("EVP_sha256", f.sha256) && find("EVP_MD_CTX_new", f.md_new) &&
-         find("EVP_MD_CTX_free", f.md_free) && find("EVP_DigestSignInit", f.sign_init) &&
-         find("EVP_DigestSign", f.sign) &&
+         find("PEM_read_bio_X509", f.read_certificate) && find("X509_check_private_key", f.certificate_key) &&
+         find("X509_free", f.certificate_free) && find("EVP_sha256", f.sha256) &&
+         find("EVP_MD_CTX_new", f.md_new) && find("EVP_MD_CTX_free", f.md_free) &&
+         find("EVP_DigestSignInit", f.sign_init) && find("EVP_DigestSign", f.sign) &&
          // Renamed in OpenSSL 3.
          (find("EVP_PKEY_get_base_id", f.key_id) || find("EVP_PKEY_base_id", f.key_id)) &&
          find("ERR_clear_error", f.clear_errors);
@@ -152,6 +156,17 @@ Result<std::string> DeviceKey::request(const std::string& common_name) const {
   f_.clear_errors();
   if (out.empty()) return failed("make a certificate request");
   return out;
+}
+
+bool DeviceKey::is_of(std::string_view certificate) const {
+  if (certificate.size() > kMostPemBytes) return false;
+  void* memory = f_.memory_over(certificate.data(), static_cast<int>(certificate.size()));
+  void* read = memory ? f_.read_certificate(memory, nullptr, nullptr, const_cast<char*>("")) : nullptr;
+  const bool ours = read && f_.certificate_key(read, key_) == 1;
+  if (read) f_.certificate_free(read);
+  if (memory) f_.memory_free(memory);
+  f_.clear_errors();
+  return ours;
 }
 
 Result<std::string> DeviceKey::sign(std::string_view message) const {

@@ -25,6 +25,8 @@ class DeviceKey {
   Result<std::string> private_pem() const;
   // A certificate request (PKCS#10, PEM); the name in it is a proposal that a server replaces.
   Result<std::string> request(const std::string& common_name) const;
+  // Whether a certificate (PEM) is of this key; false for what is no certificate.
+  bool is_of(std::string_view certificate) const;
   // ECDSA over SHA-256, DER.
   Result<std::string> sign(std::string_view message) const;
 

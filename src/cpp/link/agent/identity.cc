@@ -12,11 +12,13 @@ namespace walle::link {
 
 namespace {
 constexpr const char* kKind = "IDNT";
-constexpr uint16_t kVersion = 1;
+constexpr uint16_t kVersion = 2, kWithoutRenewal = 1;
+constexpr const char* kPath = "/v1/enrol";
 constexpr uint64_t kMostReplyBytes = 1'000'000;  // a root is at most half of it
 constexpr size_t kMostNameBytes = 64, kMostHostBytes = 255, kMostPemBytes = 65'536;
 constexpr int64_t kMostPort = 65'535;
-constexpr int kOk = 200, kForbidden = 403;
+constexpr int64_t kMostSeconds = int64_t{1} << 40;
+constexpr int kOk = 200, kUnauthorized = 401, kForbidden = 403;
 
 bool plain_name(std::string_view name) {
   return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, [](char c) {
@@ -74,6 +76,34 @@ std::string as_text(const Json& value) {
   return out;
 }
 
+// What a server says to a device that it lets in, or knows.
+struct Enrolled {
+  std::string device, certificate, authority, root;
+  Broker broker;
+  int64_t renew_at_s = 0;
+};
+
+Result<Enrolled> read_enrolled(const Fetched& reply, const DeviceKey& key, const std::string& url) {
+  if (reply.status != kOk) return bad_reply("status " + std::to_string(reply.status), url);
+  WALLE_ASSIGN(const Json said, parse_json(reply.body, "the reply of '" + url + kPath + "'"));
+  Enrolled out;
+  out.device = text_of(said, "device", kMostNameBytes);
+  out.certificate = text_of(said, "certificate", kMostPemBytes);
+  out.authority = text_of(said, "authority", kMostPemBytes);
+  if (!plain_name(out.device) || out.certificate.empty() || out.authority.empty())
+    return bad_reply("a reply that lacks one of them", url);
+  // A certificate that TLS would refuse beside the key would keep the device out until somebody looks.
+  if (!key.is_of(out.certificate)) return bad_reply("a certificate of another key", url);
+  const Json* root = said.find("root");
+  if (root && root->object()) out.root = as_text(*root);
+  out.broker = broker_of(said);
+  const Json* renew = said.find("renew_at");
+  const int64_t* seconds = renew ? renew->integer() : nullptr;
+  // Of a server that does not say when: never, as it may have no way to.
+  out.renew_at_s = seconds ? std::clamp<int64_t>(*seconds, 0, kMostSeconds) : kMostSeconds;
+  return out;
+}
+
 std::string quoted_pem(std::string_view pem) {
   std::string out;
   for (const char c : pem) out += c == '\n' ? std::string("\\n") : std::string(1, c);
@@ -99,12 +129,14 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
   WALLE_ASSIGN(const store::TwinFile file, store::TwinFile::open(env, folder + "/identity.wals", kKind));
   if (file.found() == store::TwinFile::Found::nothing) return std::unique_ptr<Identity>();
   base::ByteReader in(file.content());
-  const bool known = in.get<uint16_t>() == kVersion;
+  const auto version = in.get<uint16_t>();
   const std::string device(in.text());
   const std::string host(in.text());
   const auto port = in.get<uint16_t>();
   const std::string root(in.text());
-  if (!known || !in.done() || !plain_name(device))
+  const int64_t renew_at_s = version == kWithoutRenewal ? 0 : in.get<int64_t>();
+  const bool known = version == kVersion || version == kWithoutRenewal;
+  if (!known || !in.done() || !plain_name(device) || renew_at_s < 0 || renew_at_s > kMostSeconds)
     return resource_error("both copies damaged", "who this device is", "'" + folder + "/identity.wals'",
                           "remove the folder and enrol the device again");
   WALLE_ASSIGN(const std::string pem, env.read_prefix(folder + "/device.key", kMostPemBytes));
@@ -113,7 +145,20 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
   out->device_ = device;
   out->broker_ = {host, port};
   out->root_ = root;
+  out->renew_at_s_ = renew_at_s;
   return out;
+}
+
+Status Identity::save(Env& env) const {
+  base::ByteWriter out;
+  out.put(kVersion);
+  out.put_text(device_);
+  out.put_text(broker_.host);
+  out.put(broker_.port);
+  out.put_text(root_);
+  out.put(renew_at_s_.load());
+  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, folder_ + "/identity.wals", kKind));
+  return file.write(out.written());
 }
 
 Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport, const std::string& url,
@@ -122,37 +167,46 @@ Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport
     return argument_error("a code of " + std::to_string(code.size()) + " characters",
                           "1 to 64 letters, digits, - and _", "enrol_code", "copy it from walle device-code");
   WALLE_TRY(env.make_dirs(folder));
-  WALLE_ASSIGN(const std::unique_ptr<DeviceKey> key, key_of(env, folder));
+  WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, key_of(env, folder));
   WALLE_ASSIGN(const std::string csr, key->request("device"));
-  const HttpPost request{.url = url + "/v1/enrol",
+  const HttpPost request{.url = url + kPath,
                          .content_type = "application/json",
                          .body = R"({"code": ")" + code + R"(", "csr": ")" + quoted_pem(csr) + "\"}"};
   WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostReplyBytes));
   if (reply.status == kForbidden)
     return network_error("a code that does not count", "one that is new, and used once", "'" + url + "'",
                          "ask for another code");
-  if (reply.status != kOk) return bad_reply("status " + std::to_string(reply.status), url);
-  WALLE_ASSIGN(const Json said, parse_json(reply.body, "the reply of '" + url + "/v1/enrol'"));
-  const std::string device = text_of(said, "device", kMostNameBytes);
-  const std::string certificate = text_of(said, "certificate", kMostPemBytes);
-  const std::string authority = text_of(said, "authority", kMostPemBytes);
-  if (!plain_name(device) || certificate.empty() || authority.empty())
-    return bad_reply("a reply that lacks one of them", url);
-  const Json* root = said.find("root");
-  const std::string root_text = root && root->object() ? as_text(*root) : std::string();
-  const Broker broker = broker_of(said);
+  WALLE_ASSIGN(Enrolled said, read_enrolled(reply, *key, url));
 
-  WALLE_TRY(env.replace_file(folder + "/device.pem", certificate));
-  WALLE_TRY(env.replace_file(folder + "/authority.pem", authority));
-  base::ByteWriter out;
-  out.put(kVersion);
-  out.put_text(device);
-  out.put_text(broker.host);
-  out.put(broker.port);
-  out.put_text(root_text);
-  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, folder + "/identity.wals", kKind));
-  WALLE_TRY(file.write(out.written()));
-  return open(env, folder);
+  WALLE_TRY(env.replace_file(folder + "/device.pem", said.certificate));
+  WALLE_TRY(env.replace_file(folder + "/authority.pem", said.authority));
+  auto out = std::unique_ptr<Identity>(new Identity(folder, std::move(key)));
+  out->device_ = std::move(said.device);
+  out->broker_ = std::move(said.broker);
+  out->root_ = std::move(said.root);
+  out->renew_at_s_ = said.renew_at_s;
+  WALLE_TRY(out->save(env));
+  return out;
+}
+
+Status Identity::renew(Env& env, Transport& transport, const std::string& url, int64_t now_s) {
+  WALLE_ASSIGN(const std::string csr, key_->request("device"));
+  HttpPost request{.url = url + kPath,
+                   .content_type = "application/json",
+                   .body = R"({"csr": ")" + quoted_pem(csr) + "\"}"};
+  WALLE_ASSIGN(request.headers, proof("POST", kPath, request.body, now_s));
+  WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostReplyBytes));
+  if (reply.status == kUnauthorized)
+    return network_error("a server that does not know this device", "one that it enrolled with",
+                         "'" + url + "'",
+                         "look at the device's clock; a device that was removed, or whose certificate has "
+                         "expired, enrols again with a new code");
+  WALLE_ASSIGN(const Enrolled said, read_enrolled(reply, *key_, url));
+  if (said.device != device_) return bad_reply("a certificate of '" + said.device + "'", url);
+  // Whom to believe, and where the broker is, stays as it was.
+  WALLE_TRY(env.replace_file(certificate_file(), said.certificate));
+  renew_at_s_ = said.renew_at_s;
+  return save(env);
 }
 
 Result<std::vector<HttpHeader>> Identity::proof(const std::string& method, const std::string& path,

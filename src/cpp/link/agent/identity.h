@@ -3,10 +3,13 @@
 // libraries want files: device.key, device.pem, authority.pem, root.json, identity.wals.
 //
 // The key is there before the code is spent, and identity.wals, which says that the rest is whole, is written
-// last: who dies between goes on with the same key and needs a new code. Not synchronised.
+// last: who dies between goes on with the same key and needs a new code. renew() changes device.pem, which is
+// the same key's, and then identity.wals: either is whole with the other's old or new one. Not synchronised,
+// but for renew_at_s().
 // docs/reference/formats/agent-state.md.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,7 +33,13 @@ class Identity {
   static Result<std::unique_ptr<Identity>> enrol(Env& env, Transport& transport, const std::string& url,
                                                  const std::string& folder, const std::string& code);
 
+  // Asks for another certificate, with the key that there is; from the server that this one is of. What lies
+  // in the files then counts for the next connection.
+  Status renew(Env& env, Transport& transport, const std::string& url, int64_t now_s);
+
   const std::string& device() const { return device_; }
+  // Seconds since 1970 of the server's clock, from which on the certificate is to be renewed. Any thread.
+  int64_t renew_at_s() const { return renew_at_s_; }
   const Broker& broker() const { return broker_; }
   // The first root that came with the enrolment: as believable as the connection was.
   const std::string& root() const { return root_; }
@@ -47,11 +56,13 @@ class Identity {
   Identity(std::string folder, std::unique_ptr<DeviceKey> key)
       : folder_(std::move(folder)), key_(std::move(key)) {}
   static Result<std::unique_ptr<DeviceKey>> key_of(Env& env, const std::string& folder);
+  Status save(Env& env) const;
 
   std::string folder_;
   std::unique_ptr<DeviceKey> key_;
   std::string device_, root_;
   Broker broker_;
+  std::atomic<int64_t> renew_at_s_{0};
 };
 
 }  // namespace walle::link

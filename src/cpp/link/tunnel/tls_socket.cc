@@ -95,6 +95,11 @@ TlsSocket::~TlsSocket() {
 
 Status TlsSocket::open(int64_t timeout_us) {
   close();
+  if (context_->outdated()) {
+    Result<std::unique_ptr<TlsContext>> anew = TlsContext::make(env_, context_->files());
+    // What cannot be read yet is no reason to give up a certificate that may still count.
+    if (anew.ok()) context_ = std::move(anew).value();
+  }
   const int64_t began = env_.steady_us();
   Status status = dial(began + timeout_us);
   if (status.ok()) status = shake_hands(began + timeout_us);

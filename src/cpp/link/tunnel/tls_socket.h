@@ -37,6 +37,7 @@ class TlsSocket final : public Socket {
   static Result<std::unique_ptr<TlsSocket>> make(Env& env, BrokerAddress address, TlsFiles files);
   ~TlsSocket() override;
 
+  // With the certificate that the files have by now.
   Status open(int64_t timeout_us) override;
   void close() override;
   Result<size_t> send(std::string_view bytes) override;

@@ -90,6 +90,7 @@ Status Tunnel::start() {
 }
 
 void Tunnel::run() {
+  runs_on_ = std::this_thread::get_id();
   while (!stop_) {
     const int64_t sleeps = turn();
     if (sleeps > 0) socket_.wait(sleeps, !session_.outgoing().empty());
@@ -106,6 +107,8 @@ void Tunnel::stop() {
   stop_ = true;
   socket_.interrupt();
   socket_.wake();
+  if (runs_on_.load() == std::this_thread::get_id()) return;  // a listener's: the thread ends behind it
+  const std::lock_guard one(stop_lock_);
   if (thread_.joinable()) thread_.join();
 }
 

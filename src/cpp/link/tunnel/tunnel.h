@@ -81,7 +81,7 @@ class Tunnel {
 
   Status start();
   // Ends the thread: a connection that is being made is given up. What was not acknowledged stays in the
-  // source.
+  // source. From any thread, again and at the same time; from a listener it does not wait.
   void stop();
   // The source has something new.
   void notify();
@@ -136,6 +136,8 @@ class Tunnel {
   std::condition_variable told_;
   TunnelStats stats_;
   bool idle_ = false;
+  std::atomic<std::thread::id> runs_on_{};
+  std::mutex stop_lock_;
   std::thread thread_;
 };
 

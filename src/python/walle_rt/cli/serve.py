@@ -46,6 +46,15 @@ def main(
         bool,
         typer.Option("--plain-enrolment", help="Devices of other machines may enrol over plain HTTP."),
     ] = False,
+    device_days: Annotated[
+        float,
+        typer.Option(
+            "--device-days",
+            min=1e-5,
+            max=3650,
+            help="Days that a device's certificate counts; it is renewed after two thirds of them.",
+        ),
+    ] = 365.0,
     json_: Json = False,
 ) -> None:
     """Serve devices and operators from a folder."""
@@ -59,7 +68,9 @@ def main(
             f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"
         ) from None
     to_stderr()
-    settings = Settings(folder, host, port, db, mqtt_url, list(name or []), public_https=https)
+    settings = Settings(
+        folder, host, port, db, mqtt_url, list(name or []), public_https=https, device_days=device_days
+    )
     settings.tls, settings.certificate, settings.key = tls, certificate, key
     settings.plain_enrolment = plain_enrolment
     state = Companion(settings)

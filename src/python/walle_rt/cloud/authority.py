@@ -8,6 +8,7 @@ broker, too.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +29,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from ..errors import ArgumentError
 from ..whole_files import write_whole
 
-DEVICE_DAYS = 365
+DEVICE_DAYS = 365.0
+_RENEWED_AFTER = 2 / 3  # of a certificate's time: a device that is off for four months still has one
 _AUTHORITY_DAYS = 3650
 _SERVER_DAYS = 365
 _EARLY = timedelta(minutes=10)  # devices' clocks are behind
@@ -43,14 +45,15 @@ class Issued:
     serial: str
     public_key: bytes  # SubjectPublicKeyInfo, DER
     expires: float
+    renew_at: float
 
 
 class Authority:
     """Signs certificates with a key in ``folder`` (``ca.key``, ``ca.pem``); made when there is none yet."""
 
-    def __init__(self, folder: Path) -> None:
-        """Open the authority, or make one."""
-        self.folder = folder
+    def __init__(self, folder: Path, device_days: float = DEVICE_DAYS) -> None:
+        """Open the authority, or make one; a device's certificate counts so many days."""
+        self.folder, self._device_days = folder, device_days
         if not (folder / "ca.pem").is_file():
             self._create()
         self._key = _private_key(folder / "ca.key")
@@ -66,10 +69,38 @@ class Authority:
         csr = _read_request(request)
         key = csr.public_key()
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
-        made = self._sign(device, key, now, DEVICE_DAYS, [usage])
+        made = self._sign(device, key, now, self._device_days, [usage])
         der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         pem = made.public_bytes(Encoding.PEM).decode()
-        return Issued(pem, f"{made.serial_number:x}", der, made.not_valid_after_utc.timestamp())
+        expires = made.not_valid_after_utc.timestamp()
+        renew_at = now.timestamp() + _RENEWED_AFTER * (expires - now.timestamp())
+        return Issued(pem, f"{made.serial_number:x}", der, expires, renew_at)
+
+    @property
+    def revoked(self) -> Path:
+        """PEM file of the certificates that count no more; ``revoke`` writes it."""
+        return self.folder / "ca.crl"
+
+    def revoke(self, serials: Iterable[str], now: datetime) -> None:
+        """These certificates count no more, and no others; a broker believes the newest list.
+
+        The list does not expire: a server that is down for a month would lock all of its devices out.
+        """
+        since = now - _EARLY
+        if self.revoked.is_file():  # whoever reads both takes the later one, to the second
+            before = x509.load_pem_x509_crl(self.revoked.read_bytes())
+            since = max(since, before.last_update_utc + timedelta(seconds=1))
+        builder = (
+            x509.CertificateRevocationListBuilder()
+            .issuer_name(self.certificate.subject)
+            .last_update(since)
+            .next_update(self.certificate.not_valid_after_utc)
+        )
+        for serial in serials:
+            entry = x509.RevokedCertificateBuilder().serial_number(int(serial, 16)).revocation_date(since)
+            builder = builder.add_revoked_certificate(entry.build())
+        made = builder.sign(self._key, hashes.SHA256())
+        write_whole(self.revoked, made.public_bytes(Encoding.PEM))
 
     def server_certificate(self, name: str, hosts: list[str], now: datetime) -> tuple[Path, Path]:
         """Certificate chain and key for a service of this machine, ``<name>.pem`` and ``<name>.key``; as long
@@ -112,9 +143,10 @@ class Authority:
         name: str,
         key: ec.EllipticCurvePublicKey,
         now: datetime,
-        days: int,
+        days: float,
         extensions: list[x509.ExtensionType],
     ) -> x509.Certificate:
+        """Not an authority's: without BasicConstraints nobody takes it for one, and it is smaller."""
         builder = (
             x509.CertificateBuilder()
             .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])]))
@@ -123,7 +155,6 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - _EARLY)
             .not_valid_after(now + timedelta(days=days))
-            .add_extension(x509.BasicConstraints(False, None), critical=True)
         )
         for extension in extensions:
             builder = builder.add_extension(extension, critical=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .catalogue import PublishedPackages
 from .desk import Desk
-from .enrolment import Doorman, note_seen
+from .enrolment import Doorman, note_seen, removed
 from .inbox import Inbox
 from .sink import Keeper, read_limits
 from .state import ServerState, Settings
@@ -39,6 +39,7 @@ class Companion(ServerState):
         self._swept_at = -_SWEEP_S
         self._seen_lock = threading.Lock()
         self._seen: dict[str, float] = {}
+        self._refusing = threading.Lock()
 
     def turn(self) -> None:
         """One turn of the loop."""
@@ -85,12 +86,24 @@ class Companion(ServerState):
         """Start broker and sink; returns what stops them."""
         shelf = PublishedPackages(self)
         where = (self.settings.folder, self.authority, self.settings.names(), self.settings.host)
-        given = (*where, shelf, self.settings.mqtt_url)
-        self.tunnel = open_tunnel(*given)
+        with self._refusing:
+            self.tunnel = open_tunnel(*where, shelf, self.settings.mqtt_url, self._write_removed())
         if self.tunnel is None:
             return []
         self.desk.announce_again()
         return [self.tunnel.close]
+
+    def refuse_removed(self) -> None:
+        """The broker is to know which devices were removed, and which certificates count no more."""
+        with self._refusing:
+            devices = self._write_removed()
+            if self.tunnel is not None:
+                self.tunnel.refuse(devices)
+
+    def _write_removed(self) -> list[str]:
+        gone = removed(self)
+        self.authority.revoke((serial for serials in gone.values() for serial in serials), self.utc())
+        return list(gone)
 
     def _announce(self, epoch: int, urgent: bool) -> None:
         """Tell devices on the tunnel that there is a new plan."""

@@ -19,17 +19,18 @@ import secrets
 import threading
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, func, select, update
 
 from ..errors import ArgumentError
 from .authority import Issued, verify
 from .model.accounts import digest_of
 from .model.audit import append
-from .model.tables import Device, EnrolmentCode
+from .model.tables import Certificate, Device, EnrolmentCode
 from .state import ServerState
 
 CODE_S = 7 * 86400
 MOST_CODES = 1000
+MOST_CERTIFICATES = 16  # of a device that count: each may have to be named when it is removed
 SKEW_S = 300
 _CODE = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _HEADER = re.compile(r"Walle ([A-Za-z0-9_-]{1,64}):(\d{1,12}):([A-Za-z0-9_-]{16,200})")
@@ -48,6 +49,7 @@ class Enrolled:
     certificate: str
     authority: str
     expires: float
+    renew_at: float
 
 
 def make_codes(state: ServerState, by: str, label: str, count: int, lasts: float = CODE_S) -> list[str]:
@@ -92,22 +94,47 @@ def enrol(state: ServerState, code: str, request: bytes) -> Enrolled:
             raise refused
         row.device = device
         session.add(_row(device, issued, row.label, now))
-    return Enrolled(device, issued.pem, state.authority.pem, issued.expires)
+        session.flush()
+        session.add(Certificate(serial=issued.serial, device=device, expires=issued.expires))
+    return Enrolled(device, issued.pem, state.authority.pem, issued.expires, issued.renew_at)
 
 
 def renew(state: ServerState, device: str, request: bytes) -> Enrolled:
     """A new certificate for a device that has proved itself with the old key.
 
+    Those before count until they expire: the reply may be lost.
+
     Raises:
-        ArgumentError: a certificate request that is none, or the device was removed.
+        ArgumentError: a certificate request that is none, the device was removed, or it has very many.
     """
-    issued = state.authority.issue(device, request, state.utc())
+    issued, now = state.authority.issue(device, request, state.utc()), state.now()
     with state.database.writing() as session:
         row = session.get(Device, device, with_for_update=True)
         if row is None or row.revoked:
             raise ArgumentError.of(f"device '{device}'", "one that is enrolled", "enrol", "enrol it again")
+        session.execute(delete(Certificate).where(Certificate.device == device, Certificate.expires <= now))
+        chosen = select(func.count()).select_from(Certificate).where(Certificate.device == device)
+        if (session.scalar(chosen) or 0) >= MOST_CERTIFICATES:
+            raise ArgumentError.of(
+                f"device '{device}' with {MOST_CERTIFICATES} certificates that count",
+                f"at most {MOST_CERTIFICATES}",
+                "enrol",
+                "use one of them",
+            )
         row.public_key, row.serial, row.expires = issued.public_key, issued.serial, issued.expires
-    return Enrolled(device, issued.pem, state.authority.pem, issued.expires)
+        session.add(Certificate(serial=issued.serial, device=device, expires=issued.expires))
+    return Enrolled(device, issued.pem, state.authority.pem, issued.expires, issued.renew_at)
+
+
+def removed(state: ServerState) -> dict[str, list[str]]:
+    """Devices that were removed, and the serials of their certificates that have not expired."""
+    out: dict[str, list[str]] = {}
+    with state.database.reading() as session:
+        chosen = select(Certificate).join(Device, Device.id == Certificate.device)
+        counting = chosen.where(Device.revoked, Certificate.expires > state.now())
+        for row in session.scalars(counting.order_by(Certificate.device, Certificate.serial)):
+            out.setdefault(row.device, []).append(row.serial)
+    return out
 
 
 def revoke(state: ServerState, device: str, by: str) -> bool:

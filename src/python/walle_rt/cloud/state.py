@@ -26,7 +26,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from ..errors import ArgumentError, ResourceError
-from .authority import Authority
+from .authority import DEVICE_DAYS, Authority
 from .blobs import BlobStore
 from .git import ScenarioRepository
 from .model import Database
@@ -52,6 +52,7 @@ class Settings:
     max_upload: int = 2 * 1024**3  # bytes of one file
     max_body: int = 1024**2  # bytes of any other request
     tick_s: float = 1.0
+    device_days: float = DEVICE_DAYS  # that a device's certificate counts
     public_https: bool = False  # behind something that ends TLS: the dashboard's cookie is for https alone
     tls: bool = False  # with a certificate of the server's own authority
     certificate: Path | None = None  # chain and key of another one, PEM
@@ -95,7 +96,7 @@ class ServerState:
             self.database = Database(settings.database)
             self.database.migrate()
             self.blobs = BlobStore(folder / "blobs", most_blob_bytes=settings.max_upload)
-            self.authority = Authority(folder / "keys" / "ca")
+            self.authority = Authority(folder / "keys" / "ca", settings.device_days)
             self.repository = self._open_repository()
             self._first_operator()
         except BaseException:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ class TunnelEnd:
         host: address to listen on.
         shelf: where the cloud phase finds packages.
         mqtt_url: of another broker, which is not ours to start.
+        removed: devices that are let have and say nothing.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class TunnelEnd:
         host: str,
         shelf: PackageShelf,
         mqtt_url: str | None,
+        removed: Sequence[str] = (),
     ) -> None:
         """Start both.
 
@@ -65,10 +68,16 @@ class TunnelEnd:
         self.database = folder / "features.db"
         now, authorities = datetime.now(UTC), authority.folder / "ca.pem"
         self._broker: Broker | None = None
+        self._open = False  # answers that wait from before may be brought while this is being made
         if mqtt_url is None:
             chain, key = authority.server_certificate("broker", hosts, now)
             port = _kept_port(folder / "broker" / "port")
-            settings = BrokerSettings(folder / "broker", authorities, chain, key, host=host, port=port)
+            if not authority.revoked.is_file():
+                authority.revoke([], now)
+            more: dict[str, Any] = {"revoked": authority.revoked, "removed": tuple(removed)}
+            settings = BrokerSettings(
+                folder / "broker", authorities, chain, key, host=host, port=port, **more
+            )
             self._broker = Broker(settings)
             write_whole(folder / "broker" / "port", str(self._broker.port).encode())
         self.url = mqtt_url or (self._broker.url if self._broker else "")
@@ -77,6 +86,7 @@ class TunnelEnd:
             store = SinkStore(self.database)
             self.phase = open_phase(folder, self.database, shelf, self.answer)
             self._sink = Sink(Endpoint(self.url, authorities, chain, key), store, SINK_NAME, self.phase)
+            self._open = True
         except BaseException:
             self._close_broker()
             raise
@@ -94,13 +104,21 @@ class TunnelEnd:
         if self._broker is not None:
             self._broker.close()
 
+    def refuse(self, removed: Sequence[str]) -> None:
+        """These devices were removed: the broker takes nothing from them and gives them nothing.
+
+        Another broker than ours has to be told by whoever runs it: ``keys/ca/ca.crl``.
+        """
+        if self._broker is not None:
+            self._broker.refuse(removed)
+
     def announce(self, epoch: int, urgent: bool) -> None:
         """Tell devices that there is a new plan."""
         self._sink.announce(epoch, jitter_s(self._sink.stats().online, urgent))
 
     def answer(self, device: str, payload: bytes) -> bool:
         """Send a device an answer of the cloud phase."""
-        return self._sink.answer(device, payload)
+        return self._open and self._sink.answer(device, payload)
 
     def address(self) -> dict[str, Any]:
         """Where devices find the broker."""
@@ -143,12 +161,20 @@ def _kept_port(file: Path) -> int:
         return 0
 
 
-def open_tunnel(*given: Any) -> TunnelEnd | None:
+def open_tunnel(
+    folder: Path,
+    authority: Authority,
+    hosts: list[str],
+    host: str,
+    shelf: PackageShelf,
+    mqtt_url: str | None,
+    removed: Sequence[str] = (),
+) -> TunnelEnd | None:
     """The tunnel's end, or None where this machine cannot have one: the log says why."""
     try:
-        return TunnelEnd(*given)
+        return TunnelEnd(folder, authority, hosts, host, shelf, mqtt_url, removed)
     except Error as error:
-        if given[-1] is not None:  # somebody has asked for this broker
+        if mqtt_url is not None:  # somebody has asked for this broker
             raise
         LOG.warning("no tunnel: devices pull now and then", extra={"because": str(error)})
         return None

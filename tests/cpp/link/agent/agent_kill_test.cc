@@ -88,6 +88,43 @@ TEST_F(Kills, AKillOrderIsCarriedOut) {
   });
 }
 
+TEST_F(Kills, AKillOrderThatIsTakenBackWhereverItWas) {
+  const PlanRelease rank = plan.releases[0];
+  direct({}, {{.scenario = "shop", .task = "rank"}});
+  auto states = states_of([&] { expect_settled(); });
+  direct({rank});
+  for_each_end(std::move(states), [&] {
+    expect_settled();
+    EXPECT_EQ(host->version("rank"), "1.0.0");
+    EXPECT_EQ(agent->memory().tasks.at("rank").stage, Stage::none);
+    EXPECT_EQ(agent->memory().tasks.at("rank").active.version, "1.0.0");
+  });
+}
+
+TEST_F(Kills, AKillOrderThatFailsAndIsTakenBack) {
+  const PlanRelease rank = plan.releases[0];
+  direct({}, {{.scenario = "shop", .task = "rank"}});
+  const std::unique_ptr<base::FaultEnv> before = env->copy();
+  const auto files = server.files;
+  direct({rank});
+  const auto later = server.files;
+  for (int64_t at = 1; at < 60; ++at) {
+    SCOPED_TRACE("operation " + std::to_string(at));
+    server.files = files;
+    env = before->copy();
+    restart();
+    env->fail_at(at);
+    (void)agent->pull().ok();
+    env->fail_at(-1);
+    server.files = later;
+    expect_settled();  // the same process
+    EXPECT_EQ(host->version("rank"), "1.0.0");
+    EXPECT_EQ(agent->memory().tasks.at("rank").stage, Stage::none);
+    agent.reset();
+    if (HasFailure()) return;
+  }
+}
+
 TEST_F(Kills, AFirstInstallIsAllOrNothing) {
   direct({publish("1.0.0", {}, "cart"), publish("1.2.0")});
   for_each_end(states_of([&] { expect_settled(); }), [&] {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -12,16 +14,21 @@ import subprocess
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from ...errors import ResourceError
+from ...whole_files import write_whole
 from ._settings import BrokerSettings
 
 LOG = logging.getLogger("walle_rt.cloud.broker")
 
 _START_S = 20.0
 _STOP_S = 10.0
+_RELOAD_S = 5.0
+_RELOADS = "Reloading config"  # said before it happens, in the turn of its one thread in which it does
 _PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/sbin")  # not on everybody's PATH
 # Of rules and users as they are meant - epochs are everybody's - and of devices whose networks end.
 _EXPECTED = (
@@ -65,14 +72,14 @@ class Broker:
         self.restarts = 0
         self._program = find_mosquitto()
         self._closing = threading.Event()
+        self._reading_anew = threading.Event()
         self._words: deque[str] = deque(maxlen=20)
         self._process: subprocess.Popen[str] | None = None
         folder = settings.folder
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _end_leftover(folder)
         self.port = settings.port or _free_port(settings.host)
-        _write(folder / "access", settings.access_rules())
-        _write(folder / "mosquitto.conf", settings.configuration(self.port))
+        self._write_settings()
         self._start()
         self._watch = threading.Thread(target=self._supervise, name="walle-broker", daemon=True)
         self._watch.start()
@@ -102,6 +109,27 @@ class Broker:
         if self._watch is not threading.current_thread():
             self._watch.join()
 
+    def refuse(self, removed: Iterable[str]) -> None:
+        """These names, and only these, are let have and say nothing; revoked certificates are read anew.
+
+        Connections stay. Returns when it is so.
+        """
+        self.settings = replace(self.settings, removed=tuple(removed))
+        self._write_settings()
+        process = self._process
+        if process is None or process.poll() is not None:
+            return  # the next one reads them
+        self._reading_anew.clear()
+        process.send_signal(signal.SIGHUP)
+        if not self._reading_anew.wait(_RELOAD_S):
+            LOG.warning("the broker has not said within %.0f s that it reads its rules anew", _RELOAD_S)
+
+    def _write_settings(self) -> None:
+        # Others may not read them: Mosquitto will refuse that in time.
+        folder, settings = self.settings.folder, self.settings
+        write_whole(folder / "access", settings.access_rules().encode(), 0o600)
+        write_whole(folder / "mosquitto.conf", settings.configuration(self.port).encode(), 0o600)
+
     def __enter__(self) -> Broker:
         """The broker runs."""
         return self
@@ -117,6 +145,7 @@ class Broker:
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
+        _open_files(self._process.pid, self.settings.most_connections)
         threading.Thread(
             target=self._listen, args=(self._process,), name="walle-broker-log", daemon=True
         ).start()
@@ -142,6 +171,8 @@ class Broker:
         for line in process.stderr:
             text = re.sub(r"^\d+: ", "", line.strip())
             self._words.append(text)
+            if text.startswith(_RELOADS):
+                self._reading_anew.set()
             serious = ("Error" in text or "Warning" in text) and not text.startswith(_EXPECTED)
             (LOG.warning if serious else LOG.debug)("%s", text)
 
@@ -165,9 +196,15 @@ class Broker:
                 LOG.error("%s", error)
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_text(text)
-    path.chmod(0o600)  # Mosquitto refuses in time what others may read
+def _open_files(pid: int, wanted: int) -> None:
+    """As many as the process may have: Mosquitto takes the limit that it finds, often 1,024 connections."""
+    if not hasattr(resource, "prlimit"):  # not on macOS
+        return
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with contextlib.suppress(OSError, ValueError):
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        LOG.info("the broker holds %d connections at most: that many files may be open (ulimit -Hn)", hard)
 
 
 def _free_port(host: str) -> int:

@@ -191,6 +191,15 @@ class Device(Base):
     revoked: Mapped[bool] = mapped_column(Boolean)
 
 
+class Certificate(Base):
+    """A certificate that a device has got; kept until it expires, as a removed device's are to be named."""
+
+    __tablename__ = "certificates"
+    serial: Mapped[str] = mapped_column(String(48), primary_key=True)
+    device: Mapped[str] = mapped_column(ForeignKey("devices.id"), index=True)
+    expires: Mapped[float] = mapped_column(Double, index=True)
+
+
 class EnrolmentCode(Base):
     """Lets one device in, once."""
 

@@ -189,6 +189,7 @@ class DevicePath:
             "certificate": made.certificate,
             "authority": made.authority,
             "expires": int(made.expires),
+            "renew_at": int(made.renew_at),
             "broker": self._state.broker_address(),
             "root": json.loads(self._first_root()),
         })  # fmt: skip

@@ -82,10 +82,11 @@ def list_devices(
 
 @router.delete("/devices/{device}", status_code=204)
 def remove_device(device: DeviceId, person: Admin, state: State) -> None:
-    """The device's key counts no more."""
+    """The device's key and certificates count no more, here and at the broker."""
     if not enrolment.revoke(state, device, person.name):
         raise not_found(f"device '{device}'", "devices", "see /api/v1/devices")
     state.doorman.forget(device)
+    state.refuse_removed()
 
 
 @router.post("/device-codes", status_code=201)
