@@ -8,8 +8,7 @@ from pathlib import Path
 from ...errors import ArgumentError
 
 # The first that a client has is taken. An idle connection holds 0.4 KB less with it than with AES-256, which
-# is OpenSSL's first; phones without AES in hardware are faster with it, and the few KB of a record cost
-# nobody anything.
+# is OpenSSL's first; phones without AES in hardware are faster with it, and of a few KB nobody notices it.
 _CIPHERS = "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"
 # No device can have this name: an id has no '@'.
 SINK = "@sink"
@@ -88,14 +87,12 @@ class BrokerSettings:
         return f"""# Written anew at every start.
 user {self.sink}
 topic read w/+/up
-topic read w/+/got
 topic write w/+/ack
 topic write w/+/down
 topic readwrite w/epoch
 topic read $SYS/broker/clients/connected
 
 pattern write w/%u/up
-pattern write w/%u/got
 pattern read w/%u/ack
 pattern read w/%u/down
 pattern read w/epoch
