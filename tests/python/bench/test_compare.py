@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import walle_rt
 from walle_rt.bench import compare as module
 from walle_rt.bench import real, zoo
 from walle_rt.bench.compare import answer_file, compare, probe
@@ -88,3 +89,4 @@ def test_absent_models_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_every_engine_says_how_it_is_set() -> None:
     for name in NAMES:
         assert settings(name) and version(name)
+    assert version("walle") == walle_rt.__version__

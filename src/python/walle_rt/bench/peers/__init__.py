@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import walle_rt
+
 from ..builder import Array
 
 Feeds = dict[str, Array]
@@ -21,7 +23,7 @@ Run = Callable[[], list[Array]]
 
 NAMES = ("walle", "onnxruntime", "openvino", "MNN", "ncnn", "litert", "torch")
 PEERS = NAMES[1:]
-_PACKAGES = {"walle": "walle_rt", "litert": "ai-edge-litert"}  # whose name is not the engine's
+_PACKAGES = {"litert": "ai-edge-litert"}  # whose name is not the engine's
 
 
 class Unavailable(Exception):  # noqa: N818 - an answer, not a failure
@@ -37,7 +39,9 @@ def need(module: str, package: str) -> ModuleType:
 
 
 def version(name: str) -> str:
-    """The installed version of an engine's package, "none" without it."""
+    """The installed version of an engine's package, "none" without it; ours of a checkout, too."""
+    if name == "walle":
+        return str(walle_rt.__version__)
     try:
         return importlib.metadata.version(_PACKAGES.get(name, name))
     except importlib.metadata.PackageNotFoundError:
