@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "link/crypto.h"
 #include "link/limits.h"
+#include "link/text.h"
 #include "link/trust/json.h"
 #include "store/twin_file.h"
 
@@ -24,8 +25,8 @@ bool plain_name(std::string_view name) {
   });
 }
 
-Error bad_reply(const std::string& given, const std::string& url) {
-  return network_error(given, "a device id, a certificate and an authority", "'" + url + "'",
+Error bad_reply(Text given, Text url) {
+  return network_error(given, "a device id, a certificate and an authority", {"'", url, "'"},
                        "look whether this is a server of walle_rt");
 }
 
@@ -105,7 +106,7 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
   const auto port = in.get<uint16_t>();
   const std::string root(in.text());
   if (!known || !in.done() || !plain_name(device))
-    return resource_error("both copies damaged", "who this device is", "'" + folder + "/identity.wals'",
+    return resource_error("both copies damaged", "who this device is", {"'", folder, "/identity.wals'"},
                           "remove the folder and enrol the device again");
   WALLE_ASSIGN(const std::string pem, env.read_prefix(folder + "/device.key", kMostPemBytes));
   WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, DeviceKey::read(pem));
@@ -119,8 +120,8 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
 Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport, const std::string& url,
                                                   const std::string& folder, const std::string& code) {
   if (!plain_name(code))
-    return argument_error("a code of " + std::to_string(code.size()) + " characters",
-                          "1 to 64 letters, digits, - and _", "enrol_code", "copy it from walle device-code");
+    return argument_error({"a code of ", code.size(), " characters"}, "1 to 64 letters, digits, - and _",
+                          "enrol_code", "copy it from walle device-code");
   WALLE_TRY(env.make_dirs(folder));
   WALLE_ASSIGN(const std::unique_ptr<DeviceKey> key, key_of(env, folder));
   WALLE_ASSIGN(const std::string csr, key->request("device"));
@@ -129,9 +130,9 @@ Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport
                          .body = R"({"code": ")" + code + R"(", "csr": ")" + quoted_pem(csr) + "\"}"};
   WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostReplyBytes));
   if (reply.status == kForbidden)
-    return network_error("a code that does not count", "one that is new, and used once", "'" + url + "'",
+    return network_error("a code that does not count", "one that is new, and used once", {"'", url, "'"},
                          "ask for another code");
-  if (reply.status != kOk) return bad_reply("status " + std::to_string(reply.status), url);
+  if (reply.status != kOk) return bad_reply({"status ", reply.status}, url);
   WALLE_ASSIGN(const Json said, parse_json(reply.body, "the reply of '" + url + "/v1/enrol'"));
   const std::string device = text_of(said, "device", kMostNameBytes);
   const std::string certificate = text_of(said, "certificate", kMostPemBytes);
