@@ -26,7 +26,9 @@ if(NOT SKBUILD)
 endif()
 if(NOT APPLE AND NOT WIN32)
   set(exports ${PROJECT_SOURCE_DIR}/src/cpp/capi/exports.map)
-  target_link_options(walle PRIVATE -Wl,--version-script=${exports} -Wl,--gc-sections)
+  # The map says which room each byte comes from: tools/size_report.py.
+  target_link_options(walle PRIVATE -Wl,--version-script=${exports} -Wl,--gc-sections
+    -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/libwalle.map)
   set_target_properties(walle PROPERTIES LINK_DEPENDS ${exports})
 endif()
 

@@ -3,4 +3,5 @@
 walle_room(container/host USES vm runtime array store stream/match stream/graph stream/egress)
 walle_room(container/task USES container/host stream/processor SCHEMAS task)
 walle_room(container/device USES container/task link)
-walle_room(container/link USES container/device link)
+walle_room(container/link SMALL USES container/device link)
+target_compile_options(walle_container_link PRIVATE -ffunction-sections -fdata-sections)

@@ -16,7 +16,8 @@ using walle::capi::null_argument;
 
 namespace {
 
-using Cloud = std::shared_ptr<container::DeviceCloud>;
+using walle::capi::Connection;
+using Connected = std::shared_ptr<Connection>;
 
 // The app's own stack behind a callback.
 class CallbackTransport final : public walle::link::Transport {
@@ -96,10 +97,10 @@ Result<walle_cloud_options_t> options_of(const walle_cloud_options_t* given) {
 std::string text_or_empty(const char* text) { return text ? text : ""; }
 
 // The connection of a handle, or why there is none.
-Result<Cloud> connected(walle_device_t* device, const char* function) {
+Result<Connected> connected(walle_device_t* device, const char* function) {
   if (!device) return null_argument("device", function);
-  Cloud cloud = device->connection();
-  if (cloud) return cloud;
+  Connected connection = device->connection();
+  if (connection) return connection;
   return walle::argument_error("a device that is not connected", "walle_device_connect first", function,
                                "connect it to its server");
 }
@@ -116,7 +117,35 @@ bool same_letters(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
+// What the server named when the device enrolled; "": nothing.
+std::string broker_of(const walle::link::Identity& identity) {
+  const walle::link::Broker& broker = identity.broker();
+  if (broker.port == 0) return "";
+  const bool v6 = broker.host.find(':') != std::string::npos;
+  return "mqtts://" + (v6 ? "[" + broker.host + "]" : broker.host) + ":" + std::to_string(broker.port);
+}
+
 }  // namespace
+
+Status Connection::open_tunnel(const container::DeviceFace& device, const std::string& broker) {
+  if (broker.empty()) return {};
+  const walle::link::Identity& identity = cloud->identity();
+  WALLE_ASSIGN(const auto open, device.device("walle_device_connect"));
+  container::DeviceTunnelOptions options;
+  options.broker = broker;
+  options.tunnel.device = identity.device();
+  options.files = {.authorities = identity.authorities_file(),
+                   .certificate = identity.certificate_file(),
+                   .key = identity.key_file(),
+                   .session = open->dir() + container::kCloudFolder + "/tls-session"};
+  walle::link::TunnelListener listener;
+  listener.on_epoch = [told = cloud.get()](const walle::link::EpochMessage& news) {
+    told->heard(news.epoch, news.jitter_s);
+  };
+  WALLE_ASSIGN(tunnel, container::DeviceTunnel::open(walle::Env::system(), device, std::move(options),
+                                                     std::move(listener)));
+  return {};
+}
 
 walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_options_t* options,
                                     walle_error_t* error) {
@@ -144,9 +173,12 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
     made.enrol_code = text_or_empty(given.enrol_code);
     made.plain_enrolment = given.plain_enrolment != 0;
     if (given.report_after_ms) made.report_after_us = int64_t{given.report_after_ms} * 1000;
-    WALLE_ASSIGN(Cloud cloud, container::DeviceCloud::connect(walle::Env::system(), *device->face,
-                                                              std::move(transport), std::move(made)));
-    if (!device->set_connection(std::move(cloud))) return twice();
+    const auto connection = std::make_shared<Connection>();
+    WALLE_ASSIGN(connection->cloud, container::DeviceCloud::connect(walle::Env::system(), *device->face,
+                                                                    std::move(transport), std::move(made)));
+    WALLE_TRY(connection->open_tunnel(
+        *device->face, given.broker ? given.broker : broker_of(connection->cloud->identity())));
+    if (!device->set_connection(connection)) return twice();
     return {};
   });
 }
@@ -163,8 +195,8 @@ walle_status_t walle_device_header(walle_device_t* device, char text[49], walle_
   return guarded(error, [&]() -> Status {
     if (!text) return null_argument("text", "walle_device_header");
     text[0] = 0;
-    WALLE_ASSIGN(const Cloud cloud, connected(device, "walle_device_header"));
-    const std::string header = cloud->header();
+    WALLE_ASSIGN(const Connected connection, connected(device, "walle_device_header"));
+    const std::string header = connection->cloud->header();
     std::memcpy(text, header.c_str(), std::min<size_t>(header.size(), walle::link::kHeaderText) + 1);
     return {};
   });
@@ -175,16 +207,16 @@ walle_status_t walle_device_saw_header(walle_device_t* device, const char* name,
   return guarded(error, [&]() -> Status {
     if (!name || !value) return null_argument(name ? "value" : "name", "walle_device_saw_header");
     if (!same_letters(name, walle::link::kReplyName)) return {};
-    WALLE_ASSIGN(const Cloud cloud, connected(device, "walle_device_saw_header"));
-    cloud->saw(value);
+    WALLE_ASSIGN(const Connected connection, connected(device, "walle_device_saw_header"));
+    connection->cloud->saw(value);
     return {};
   });
 }
 
 walle_status_t walle_device_pull(walle_device_t* device, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(const Cloud cloud, connected(device, "walle_device_pull"));
-    cloud->pull();
+    WALLE_ASSIGN(const Connected connection, connected(device, "walle_device_pull"));
+    connection->cloud->pull();
     return {};
   });
 }
@@ -196,17 +228,23 @@ walle_status_t walle_device_cloud(walle_device_t* device, walle_cloud_state_t* s
     if (size < sizeof(size_t) || size > walle::capi::kMaxStructBytes)
       return walle::argument_error("struct_size " + std::to_string(size), "sizeof(walle_cloud_state_t)",
                                    "walle_device_cloud", "set struct_size");
-    WALLE_ASSIGN(const Cloud cloud, connected(device, "walle_device_cloud"));
-    const walle::link::AgentStatus told = cloud->status();
+    WALLE_ASSIGN(const Connected connection, connected(device, "walle_device_cloud"));
+    const walle::link::AgentStatus told = connection->cloud->status();
     walle_cloud_state_t out{};
     out.struct_size = size;
     out.epoch = told.memory.epoch;
     out.pulls = told.pulls;
     out.reports = told.memory.reports.size();
     out.pulling = told.pulling;
-    copy_text(out.device_id, cloud->identity().device());
+    copy_text(out.device_id, connection->cloud->identity().device());
     copy_text(out.transport, told.transport);
     copy_text(out.error, told.error);
+    if (connection->tunnel) {
+      const walle::link::TunnelStats sent = connection->tunnel->stats();
+      copy_text(out.tunnel, std::string(tunnel_state_name(sent.state)));
+      out.acknowledged = sent.acknowledged;
+      copy_text(out.tunnel_error, sent.last_error);
+    }
     std::memcpy(state, &out, std::min(size, sizeof out));
     return {};
   });

@@ -6,28 +6,45 @@
 
 #include "container/device/device_face.h"
 #include "container/link/device_cloud.h"
+#include "container/link/device_tunnel.h"
+
+namespace walle::capi {
+
+struct Connection {
+  // Errors: see DeviceTunnel::open. `broker` empty: no tunnel.
+  Status open_tunnel(const container::DeviceFace& device, const std::string& broker);
+  void stop() {
+    if (tunnel) tunnel->stop();
+    cloud->stop();
+  }
+
+  std::unique_ptr<container::DeviceCloud> cloud;
+  std::unique_ptr<container::DeviceTunnel> tunnel;  // nullptr: none. It tells the cloud, so it goes first
+};
+
+}  // namespace walle::capi
 
 struct walle_device_t {
   explicit walle_device_t(std::unique_ptr<walle::container::DeviceFace> opened) : face(std::move(opened)) {}
 
   // nullptr: not connected. Held by a call, which may outlast a disconnect().
-  std::shared_ptr<walle::container::DeviceCloud> connection() {
+  std::shared_ptr<walle::capi::Connection> connection() {
     const std::lock_guard guard(lock_);
-    return cloud_;
+    return connection_;
   }
   // False where there is one already.
-  bool set_connection(std::shared_ptr<walle::container::DeviceCloud> cloud) {
+  bool set_connection(std::shared_ptr<walle::capi::Connection> made) {
     const std::lock_guard guard(lock_);
-    if (cloud_) return false;
-    cloud_ = std::move(cloud);
+    if (connection_) return false;
+    connection_ = std::move(made);
     return true;
   }
   void disconnect() {
-    std::shared_ptr<walle::container::DeviceCloud> old;
+    std::shared_ptr<walle::capi::Connection> old;
     {
       const std::lock_guard guard(lock_);
-      old = std::move(cloud_);
-      cloud_ = nullptr;
+      old = std::move(connection_);
+      connection_ = nullptr;
     }
     if (old) old->stop();
   }
@@ -36,5 +53,5 @@ struct walle_device_t {
 
  private:
   std::mutex lock_;
-  std::shared_ptr<walle::container::DeviceCloud> cloud_;  // goes before the device does
+  std::shared_ptr<walle::capi::Connection> connection_;  // goes before the device does
 };

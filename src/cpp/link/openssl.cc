@@ -1,6 +1,7 @@
 #include "link/openssl.h"
 
 #include "base/libcrypto.h"
+#include "link/text.h"
 
 namespace walle::link {
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/bytes.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -39,8 +40,8 @@ bool is_ip(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
-Error unreadable(const std::string& what, const std::string& path, const std::string& why) {
-  return resource_error(what + " that cannot be read (" + why + ")", "a PEM file", "'" + path + "'",
+Error unreadable(Text what, Text path, Text why) {
+  return resource_error({what, " that cannot be read (", why, ")"}, "a PEM file", {"'", path, "'"},
                         "enrol the device anew, or name the right file");
 }
 }  // namespace
@@ -84,8 +85,8 @@ Status TlsContext::read_files() {
   if (f_.use_private_key_file(context_, files_.key.c_str(), kPem) != 1)
     return unreadable("a key", files_.key, why());
   if (f_.check_private_key(context_) != 1)
-    return argument_error("a key that is not the certificate's", "the key of '" + files_.certificate + "'",
-                          "'" + files_.key + "'", "enrol the device anew");
+    return argument_error("a key that is not the certificate's", {"the key of '", files_.certificate, "'"},
+                          {"'", files_.key, "'"}, "enrol the device anew");
   return {};
 }
 
@@ -167,7 +168,7 @@ Result<std::unique_ptr<TlsStream>> TlsStream::make(TlsContext& context, const st
                   : f.set_host(out->ssl_, host.c_str()) == 1 &&
                         f.ssl_control(out->ssl_, kSetServerName, 0, const_cast<char*>(host.c_str())) == 1;
   if (!named)
-    return argument_error("host '" + host + "'", "a name or an IP address", "tunnel",
+    return argument_error({"host '", host, "'"}, "a name or an IP address", "tunnel",
                           "look at the broker's address");
   if (void* session = context.load_session(host)) {
     f.set_session(out->ssl_, session);
@@ -247,7 +248,7 @@ Error TlsStream::failed(std::string_view doing, int code) const {
   if (const long verified = f_.verify_result(ssl_))
     why += std::string("; the server's certificate: ") + f_.verify_text(verified);
   f_.clear_errors();
-  return network_error(std::string(doing) + " failed: " + why, "TLS 1.3", "'" + host_ + "'",
+  return network_error({doing, " failed: ", why}, "TLS 1.3", {"'", host_, "'"},
                        "look at the certificates of both sides, their hosts' names and the clock");
 }
 

@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "base/libcrypto.h"
+#include "link/text.h"
 
 namespace walle::link {
 

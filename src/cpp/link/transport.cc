@@ -1,4 +1,5 @@
 #include "link/transport.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -6,8 +7,8 @@ namespace {
 BodySink collect(std::string& into, const std::string& url, uint64_t most) {
   return [&into, &url, most](std::string_view piece) -> Status {
     if (piece.size() > most - into.size())
-      return network_error("more than " + std::to_string(most) + " bytes", "at most that many",
-                           "'" + url + "'", "look at what the server sends; nothing of it was used");
+      return network_error({"more than ", most, " bytes"}, "at most that many", {"'", url, "'"},
+                           "look at what the server sends; nothing of it was used");
     into += piece;
     return {};
   };
@@ -15,8 +16,8 @@ BodySink collect(std::string& into, const std::string& url, uint64_t most) {
 }  // namespace
 
 Result<int> Transport::post(const HttpPost& request, const BodySink&) {
-  return network_error("a POST", "a transport that sends; this one (" + name() + ") only fetches",
-                       "'" + request.url + "'", "give a transport with post()");
+  return network_error("a POST", {"a transport that sends; this one (", name(), ") only fetches"},
+                       {"'", request.url, "'"}, "give a transport with post()");
 }
 
 Result<Fetched> fetch(Transport& transport, const std::string& url, uint64_t most) {

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/libcrypto.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -163,9 +164,9 @@ class CurlTransport final : public Transport {
     f_.easy_getinfo(easy_, kResponseCode, &status);
     if (list) f_.slist_free_all(list);
     if (!exchange.failed.ok()) return exchange.failed.take_error();
-    if (cancelled_.load()) return cancelled_error("a request", "'" + url + "'");
+    if (cancelled_.load()) return cancelled_error("a request", {"'", url, "'"});
     if (code != 0)
-      return network_error(why[0] ? why.data() : f_.easy_strerror(code), "a reply", "'" + url + "'",
+      return network_error(why[0] ? why.data() : f_.easy_strerror(code), "a reply", {"'", url, "'"},
                            "check the address and the network");
     return static_cast<int>(status);
   }

@@ -282,10 +282,13 @@ typedef struct walle_cloud_options_t {
       report_after_ms; /* a new version runs so long without a firing before the server is told; 0: 20,000 */
   uint32_t
       plain_enrolment; /* not 0: the code may go to another machine over http://, where others can read it */
+  const char* broker;  /* of the tunnel, "mqtts://host:port"; NULL: the one that the server named when the
+                          device enrolled, "": no tunnel */
 } walle_cloud_options_t;
 
 /* Follows a server, whose plans decide from now on which tasks run here; a thread pulls at once and when
- * there is news. Waits for the network only where the device enrols. Once per open device. */
+ * there is news. What tasks send leaves on the tunnel, another thread, which connects by itself and tells the
+ * first one of news. Waits for the network only where the device enrols. Once per open device. */
 WALLE_API walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_options_t* options,
                                               walle_error_t* error);
 /* Follows nobody any more; tasks stay. Closing does it, too. */
@@ -303,13 +306,16 @@ WALLE_API walle_status_t walle_device_pull(walle_device_t* device, walle_error_t
 /* Set struct_size to sizeof(walle_cloud_state_t). */
 typedef struct walle_cloud_state_t {
   size_t struct_size;
-  uint64_t epoch;     /* of the plan that is followed; 0: none yet */
-  uint64_t pulls;     /* that have ended since connect */
-  uint64_t reports;   /* that the server has not got yet */
-  uint32_t pulling;   /* whether one is under way */
-  char device_id[65]; /* at the server */
-  char transport[64]; /* what carries requests: "libcurl", "the app's" */
-  char error[512];    /* of the newest pull; "": it worked */
+  uint64_t epoch;         /* of the plan that is followed; 0: none yet */
+  uint64_t pulls;         /* that have ended since connect */
+  uint64_t reports;       /* that the server has not got yet */
+  uint32_t pulling;       /* whether one is under way */
+  char device_id[65];     /* at the server */
+  char transport[64];     /* what carries requests: "libcurl", "the app's" */
+  char error[512];        /* of the newest pull; "": it worked */
+  char tunnel[16];        /* "offline", "connecting", "online", "refused" or "stopped"; "": there is none */
+  uint64_t acknowledged;  /* records that the server holds durably, since connect */
+  char tunnel_error[256]; /* of the newest connection of the tunnel that failed */
 } walle_cloud_state_t;
 
 WALLE_API walle_status_t walle_device_cloud(walle_device_t* device, walle_cloud_state_t* state,

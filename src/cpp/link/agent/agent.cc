@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "link/package/package.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -91,12 +92,11 @@ Result<Plan> Agent::newest_plan(Updater& updater) {
   WALLE_TRY(updater.refresh());
   WALLE_ASSIGN(const std::optional<FoundTarget> found, updater.find(kPlanTarget));
   if (!found)
-    return network_error("a repository without " + std::string(kPlanTarget), "a plan",
-                         "'" + options_.url + "'", "release something, or check the address");
+    return network_error({"a repository without ", kPlanTarget}, "a plan", {"'", options_.url, "'"},
+                         "release something, or check the address");
   if (found->target.length > kMostPlanBytes)
-    return network_error("a plan of " + std::to_string(found->target.length) + " bytes",
-                         "at most " + std::to_string(kMostPlanBytes), "'" + options_.url + "'",
-                         "release less at once");
+    return network_error({"a plan of ", found->target.length, " bytes"}, {"at most ", kMostPlanBytes},
+                         {"'", options_.url, "'"}, "release less at once");
   const std::string file = options_.folder + kAgentPlan;
   WALLE_ASSIGN(const bool cached, updater.is_cached(*found, file));
   if (!cached) WALLE_TRY(updater.download(*found, file));
@@ -114,9 +114,9 @@ Result<Pull> Agent::pull() {
   WALLE_ASSIGN(const Plan plan, newest_plan(*updater));
   // The director's metadata has a higher version and an older plan in it: nobody who works rightly signs so.
   if (plan.epoch() < memory().epoch)
-    return network_error("a plan of epoch " + std::to_string(plan.epoch()),
-                         "at least " + std::to_string(memory().epoch) + ", which was followed before",
-                         "'" + options_.url + "'", "look at who signs for the director");
+    return network_error({"a plan of epoch ", plan.epoch()},
+                         {"at least ", memory().epoch, ", which was followed before"},
+                         {"'", options_.url, "'"}, "look at who signs for the director");
   Pull out;
   out.epoch = plan.epoch();
   WALLE_TRY(follow(*updater, plan, out));

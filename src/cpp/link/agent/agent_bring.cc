@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "link/agent/agent.h"
 #include "link/package/package.h"
+#include "link/text.h"
 #include "link/trust/json.h"
 
 namespace walle::link {
@@ -156,7 +157,7 @@ Result<ClaimAnswer> Agent::ask_for_place(const Report& report) {
   if (reply.status / 100 == 2) return ClaimAnswer{};
   if (reply.status == kTooMany) return ClaimAnswer{false, read_wait_s(reply.body)};
   if (reply.status == kUnavailable) return ClaimAnswer{false, kBusyServerS};
-  return network_error("status " + std::to_string(reply.status), "200", "'" + options_.url + "/v1/reports'",
+  return network_error({"status ", reply.status}, "200", {"'", options_.url, "/v1/reports'"},
                        "look at the server's log");
 }
 
@@ -174,24 +175,24 @@ Status Agent::authentic(Updater& updater, const PlanRelease& release, FoundTarge
       release.scenario + "/" + release.task + "/" + release.task + "-" + release.version + ".walp";
   const std::string where = "release '" + release.id + "'";
   if (release.path != path || release.scenario == kDirectorFolder)
-    return model_error("path '" + release.path + "'", "'" + path + "' in a scenario", where,
+    return model_error({"path '", release.path, "'"}, {"'", path, "' in a scenario"}, where,
                        "look at who signs for the director");
   const ManagedTask& task = memory().tasks.at(release.task);
   if (task.scenario != release.scenario)
-    return model_error("task '" + release.task + "' of scenario '" + release.scenario + "'",
-                       "a name that no task here has; scenario '" + task.scenario + "' has it", where,
+    return model_error({"task '", release.task, "' of scenario '", release.scenario, "'"},
+                       {"a name that no task here has; scenario '", task.scenario, "' has it"}, where,
                        "rename one of the two tasks");
   WALLE_ASSIGN(const std::optional<FoundTarget> listed, updater.find(path));
   if (!listed)
-    return model_error("'" + path + "'", "a version that its scenario lists", where,
+    return model_error({"'", path, "'"}, "a version that its scenario lists", where,
                        "look at who signs for the director");
   const std::string digest = to_hex(release.sha256);
   if (listed->target.hashes.sha256 != digest || listed->target.length != release.size)
-    return model_error("digest " + digest, listed->target.hashes.sha256 + ", as its scenario lists it", where,
-                       "look at who signs for the director");
+    return model_error({"digest ", digest}, {listed->target.hashes.sha256, ", as its scenario lists it"},
+                       where, "look at who signs for the director");
   if (release.size > kMostPackageBytes)
-    return model_error("a manifest of " + std::to_string(release.size) + " bytes",
-                       "at most " + std::to_string(kMostPackageBytes), where, "pack fewer files");
+    return model_error({"a manifest of ", release.size, " bytes"}, {"at most ", kMostPackageBytes}, where,
+                       "pack fewer files");
   found = *listed;
   return {};
 }
@@ -205,7 +206,7 @@ Result<std::string> Agent::manifest_of(const std::string& digest) const {
   WALLE_ASSIGN(std::string bytes, env_->read_prefix(manifest_path(digest), kMostPackageBytes));
   WALLE_ASSIGN(const std::string actual, digest_hex(*crypto_, DigestKind::sha256, bytes));
   if (actual == digest) return bytes;
-  return resource_error("digest " + actual, digest, "'" + manifest_path(digest) + "'",
+  return resource_error({"digest ", actual}, digest, {"'", manifest_path(digest), "'"},
                         "pull again: it is fetched anew");
 }
 
@@ -217,8 +218,8 @@ Status Agent::fetch_package(Updater& updater, const PlanRelease& release, const 
   WALLE_ASSIGN(const Package package, read_package(manifest));
   if (package.scenario != release.scenario || package.task != release.task ||
       package.version != release.version)
-    return model_error("the package of '" + package.path() + "'", "that of '" + release.path + "'",
-                       "release '" + release.id + "'", "publish the version again");
+    return model_error({"the package of '", package.path(), "'"}, {"that of '", release.path, "'"},
+                       {"release '", release.id, "'"}, "publish the version again");
   WALLE_TRY(host_->suits(manifest));
   return fetch_files(package, pull.fetched);
 }

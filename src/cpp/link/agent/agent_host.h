@@ -19,7 +19,7 @@ namespace walle::link {
 struct TaskTrouble {
   std::string phase;    // "probation", "preprocess", "execute" ...
   std::string type;     // "ValueError", "ProcessDied"
-  std::string limit;    // the one it met: "wall_clock"; empty: none
+  std::string limit;    // the one it met: "wall"; empty: none
   std::string message;  // for people, from the task: it never leaves the device
 };
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -74,10 +73,10 @@ struct AgentMemory {
   int64_t plan_time_s = 0;
   uint32_t carried_out = 0;  // Decision::digest of what was installed, or tried and turned down
   std::map<std::string, ManagedTask> tasks;
-  std::vector<Refusal> refusals;    // oldest first
-  std::deque<std::string> reports;  // packed, oldest first
-  uint64_t report_seq = 0;          // of the newest ever made
-  uint64_t lost_reports = 0;        // that found the queue full
+  std::vector<Refusal> refusals;     // oldest first
+  std::vector<std::string> reports;  // packed, oldest first; few: a deque is 9 KB of code
+  uint64_t report_seq = 0;           // of the newest ever made
+  uint64_t lost_reports = 0;         // that found the queue full
 
   bool refused(const std::string& release, const std::string& digest) const;
   void refuse(const std::string& release, const std::string& digest);

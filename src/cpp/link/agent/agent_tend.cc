@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "link/agent/agent.h"
 #include "link/package/package.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -56,7 +57,7 @@ void Agent::queue(AgentMemory& next, const std::string& name, const ChosenPackag
     return;
   }
   if (next.reports.size() >= kMostPendingReports) {
-    next.reports.pop_front();
+    next.reports.erase(next.reports.begin());
     ++next.lost_reports;
   }
   next.reports.push_back(std::move(*bytes));
@@ -175,7 +176,7 @@ Status Agent::send_reports() {
     send_wait_us_ = std::clamp(2 * send_wait_us_, kFirstWaitUs, kMostWaitUs);
     send_not_before_us_ = env_->steady_us() + send_wait_us_;
     if (!reply.ok()) return Error(reply.error());
-    return network_error("status " + std::to_string(status), "200", "'" + options_.url + "/v1/reports'",
+    return network_error({"status ", status}, "200", {"'", options_.url, "/v1/reports'"},
                          "look at the server's log");
   }
   if (never)

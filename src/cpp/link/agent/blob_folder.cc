@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -22,9 +23,9 @@ std::string encode_part(uint64_t size, uint64_t arrived) {
   return out.take();
 }
 
-Error wrong_bytes(const std::string& given, const Blob& blob, const std::string& url) {
-  return network_error(given, "the " + std::to_string(blob.size) + " bytes with digest " + blob.digest,
-                       "'" + url + "'", "look at what the server keeps under this digest; nothing was used");
+Error wrong_bytes(Text given, const Blob& blob, const std::string& url) {
+  return network_error(given, {"the ", blob.size, " bytes with digest ", blob.digest}, {"'", url, "'"},
+                       "look at what the server keeps under this digest; nothing was used");
 }
 }  // namespace
 
@@ -141,12 +142,12 @@ Result<uint64_t> BlobFolder::fetch(Transport& transport, const std::string& url,
       else
         (void)arrival.checkpoint().ok();
       if (!status.ok()) return Error(status.error());
-      return network_error("status " + std::to_string(*status), "200 or 206", "'" + url + "'",
+      return network_error({"status ", *status}, "200 or 206", {"'", url, "'"},
                            "try again later, and look at the server's log");
     }
     if (!arrival.whole()) {
       (void)arrival.checkpoint().ok();
-      return wrong_bytes(std::to_string(arrival.at()) + " bytes", blob, url);
+      return wrong_bytes({arrival.at(), " bytes"}, blob, url);
     }
   }
   WALLE_ASSIGN(const bool holds, arrival.holds());

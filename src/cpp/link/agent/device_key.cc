@@ -1,6 +1,7 @@
 #include "link/agent/device_key.h"
 
 #include "base/libcrypto.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -47,9 +48,7 @@ constexpr int kAscii = 0x1001;   // MBSTRING_ASC
 constexpr int kMemoryBytes = 3;  // BIO_CTRL_INFO
 constexpr size_t kMostPemBytes = 16'384;
 
-Error failed(const char* what) {
-  return internal_error(std::string("libcrypto could not ") + what, "the device's key");
-}
+Error failed(const char* what) { return internal_error({"libcrypto could not ", what}, "the device's key"); }
 
 // What was written to a memory BIO.
 template <class Functions>

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "link/crypto.h"
 #include "link/limits.h"
+#include "link/text.h"
 #include "link/trust/json.h"
 #include "store/twin_file.h"
 
@@ -26,8 +27,8 @@ bool plain_name(std::string_view name) {
   });
 }
 
-Error bad_reply(const std::string& given, const std::string& url) {
-  return network_error(given, "a device id, a certificate and an authority", "'" + url + "'",
+Error bad_reply(Text given, Text url) {
+  return network_error(given, "a device id, a certificate and an authority", {"'", url, "'"},
                        "look whether this is a server of walle_rt");
 }
 
@@ -84,7 +85,7 @@ struct Enrolled {
 };
 
 Result<Enrolled> read_enrolled(const Fetched& reply, const DeviceKey& key, const std::string& url) {
-  if (reply.status != kOk) return bad_reply("status " + std::to_string(reply.status), url);
+  if (reply.status != kOk) return bad_reply({"status ", reply.status}, url);
   WALLE_ASSIGN(const Json said, parse_json(reply.body, "the reply of '" + url + kPath + "'"));
   Enrolled out;
   out.device = text_of(said, "device", kMostNameBytes);
@@ -137,7 +138,7 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
   const int64_t renew_at_s = version == kWithoutRenewal ? 0 : in.get<int64_t>();
   const bool known = version == kVersion || version == kWithoutRenewal;
   if (!known || !in.done() || !plain_name(device) || renew_at_s < 0 || renew_at_s > kMostSeconds)
-    return resource_error("both copies damaged", "who this device is", "'" + folder + "/identity.wals'",
+    return resource_error("both copies damaged", "who this device is", {"'", folder, "/identity.wals'"},
                           "remove the folder and enrol the device again");
   WALLE_ASSIGN(const std::string pem, env.read_prefix(folder + "/device.key", kMostPemBytes));
   WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, DeviceKey::read(pem));
@@ -164,8 +165,8 @@ Status Identity::save(Env& env) const {
 Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport, const std::string& url,
                                                   const std::string& folder, const std::string& code) {
   if (!plain_name(code))
-    return argument_error("a code of " + std::to_string(code.size()) + " characters",
-                          "1 to 64 letters, digits, - and _", "enrol_code", "copy it from walle device-code");
+    return argument_error({"a code of ", code.size(), " characters"}, "1 to 64 letters, digits, - and _",
+                          "enrol_code", "copy it from walle device-code");
   WALLE_TRY(env.make_dirs(folder));
   WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, key_of(env, folder));
   WALLE_ASSIGN(const std::string csr, key->request("device"));
@@ -174,7 +175,7 @@ Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport
                          .body = R"({"code": ")" + code + R"(", "csr": ")" + quoted_pem(csr) + "\"}"};
   WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostReplyBytes));
   if (reply.status == kForbidden)
-    return network_error("a code that does not count", "one that is new, and used once", "'" + url + "'",
+    return network_error("a code that does not count", "one that is new, and used once", {"'", url, "'"},
                          "ask for another code");
   WALLE_ASSIGN(Enrolled said, read_enrolled(reply, *key, url));
 
@@ -202,7 +203,7 @@ Status Identity::renew(Env& env, Transport& transport, const std::string& url, i
                          "look at the device's clock; a device that was removed, or whose certificate has "
                          "expired, enrols again with a new code");
   WALLE_ASSIGN(const Enrolled said, read_enrolled(reply, *key_, url));
-  if (said.device != device_) return bad_reply("a certificate of '" + said.device + "'", url);
+  if (said.device != device_) return bad_reply({"a certificate of '", said.device, "'"}, url);
   // Whom to believe, and where the broker is, stays as it was.
   WALLE_TRY(env.replace_file(certificate_file(), said.certificate));
   renew_at_s_ = said.renew_at_s;

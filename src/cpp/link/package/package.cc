@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/names.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -16,9 +17,9 @@ constexpr size_t kShown = 40;
 
 std::string shown(std::string_view name) { return "'" + std::string(name.substr(0, kShown)) + "'"; }
 
-Error wrong(std::string given, std::string expected) {
-  return Error(base::ErrorGroup::task, {std::move(given), std::move(expected), "the manifest of a package",
-                                        "pack the task again, or fetch the manifest again"});
+Error wrong(Text given, Text expected) {
+  return task_error(given, expected, "the manifest of a package",
+                    "pack the task again, or fetch the manifest again");
 }
 
 bool plain(char c, std::string_view also) {
@@ -40,31 +41,31 @@ bool valid_id(std::string_view id) {
 // that they can be shown.
 Status check_names(const std::string& what, const std::vector<std::string>& names) {
   if (names.size() > kMostPackageNames) {
-    return wrong(std::to_string(names.size()) + " " + what, "at most " + std::to_string(kMostPackageNames));
+    return wrong({names.size(), " ", what}, {"at most ", kMostPackageNames});
   }
   for (const std::string& name : names) {
     if (name.empty() || name.size() > kMaxName ||
         !std::ranges::all_of(name, [](char c) { return c > 0x20 && c < 0x7f; })) {
-      return wrong(what + " with " + shown(name), "names of 1 to 64 characters of ASCII");
+      return wrong({what, " with ", shown(name)}, "names of 1 to 64 characters of ASCII");
     }
   }
   if (std::ranges::adjacent_find(names, std::greater_equal<>()) != names.end())
-    return wrong(what + " that are not sorted, or one of them twice", "each once, in order");
+    return wrong({what, " that are not sorted, or one of them twice"}, "each once, in order");
   return {};
 }
 
 Status check_identity(const Package& package) {
   if (!valid_scenario(package.scenario)) {
-    return wrong("scenario " + shown(package.scenario),
+    return wrong({"scenario ", shown(package.scenario)},
                  "1 to 64 of a-z, 0-9, - and _, of which the first is a letter or digit");
   }
-  if (!base::valid_task_name(package.task)) return wrong("task " + shown(package.task), base::kTaskNameRule);
+  if (!base::valid_task_name(package.task)) return wrong({"task ", shown(package.task)}, base::kTaskNameRule);
   if (!base::valid_version(package.version))
-    return wrong("version " + shown(package.version), "a semantic version, as 1.0.0");
+    return wrong({"version ", shown(package.version)}, "a semantic version, as 1.0.0");
   if (package.vm.empty() || !valid_id(package.vm))
-    return wrong("VM " + shown(package.vm), "the id of a VM, as cpython-3.13.5/walle-2");
+    return wrong({"VM ", shown(package.vm)}, "the id of a VM, as cpython-3.13.5/walle-2");
   if (!valid_id(package.op_set))
-    return wrong("operators " + shown(package.op_set), "the id of a set of operators");
+    return wrong({"operators ", shown(package.op_set)}, "the id of a set of operators");
   return {};
 }
 
@@ -80,7 +81,7 @@ uint64_t most_bytes(FileKind kind) {
 
 Status check_kind(const PackageFile& file) {
   if (file.kind > FileKind::cloud)
-    return wrong("file " + shown(file.name) + " of kind " + std::to_string(static_cast<int>(file.kind)),
+    return wrong({"file ", shown(file.name), " of kind ", static_cast<int>(file.kind)},
                  "0 code, 1 resource, 2 policy or 3 cloud");
   const bool reserved = file.name.starts_with(kReservedFolder);
   const bool is_code = file.name == kCodeName;
@@ -91,7 +92,7 @@ Status check_kind(const PackageFile& file) {
                               reserved == (file.kind != FileKind::resource);
   if (!fits) {
     return wrong(
-        "file " + shown(file.name) + " of kind " + std::to_string(static_cast<int>(file.kind)),
+        {"file ", shown(file.name), " of kind ", static_cast<int>(file.kind)},
         "code as .walle/code, the cloud's as .walle/cloud, policies below .walle/, resources elsewhere");
   }
   return {};
@@ -99,40 +100,38 @@ Status check_kind(const PackageFile& file) {
 
 Status check_file(const PackageFile& file) {
   if (!base::valid_part_name(file.name))
-    return wrong("file " + shown(file.name), "a relative name of plain parts, at most 255 bytes of UTF-8");
+    return wrong({"file ", shown(file.name)}, "a relative name of plain parts, at most 255 bytes of UTF-8");
   WALLE_TRY(check_kind(file));
   if (file.sha256.size() != kSha256Bytes) {
-    return wrong(
-        "file " + shown(file.name) + " with a digest of " + std::to_string(file.sha256.size()) + " bytes",
-        "32 bytes of SHA-256");
+    return wrong({"file ", shown(file.name), " with a digest of ", file.sha256.size(), " bytes"},
+                 "32 bytes of SHA-256");
   }
   if (file.size > most_bytes(file.kind)) {
-    return wrong("file " + shown(file.name) + " of " + std::to_string(file.size) + " bytes",
-                 "at most " + std::to_string(most_bytes(file.kind)));
+    return wrong({"file ", shown(file.name), " of ", file.size, " bytes"},
+                 {"at most ", most_bytes(file.kind)});
   }
   return {};
 }
 
 Status check_files(const Package& package) {
   if (package.files.size() > kMostPackageFiles) {
-    return wrong(std::to_string(package.files.size()) + " files",
-                 "at most " + std::to_string(kMostPackageFiles));
+    return wrong({package.files.size(), " files"}, {"at most ", kMostPackageFiles});
   }
   std::map<std::string_view, uint64_t> sizes;
   for (size_t i = 0; i < package.files.size(); ++i) {
     const PackageFile& file = package.files[i];
     WALLE_TRY(check_file(file));
     if (i > 0 && file.name <= package.files[i - 1].name)
-      return wrong("file " + shown(file.name) + " out of order, or twice", "names sorted, each once");
+      return wrong({"file ", shown(file.name), " out of order, or twice"}, "names sorted, each once");
     if (sizes.emplace(file.sha256, file.size).first->second != file.size)
-      return wrong("file " + shown(file.name) + " of another size than one with its digest", "one size");
+      return wrong({"file ", shown(file.name), " of another size than one with its digest"}, "one size");
   }
   for (const std::string_view needed : {kCodeName, kTaskManifestName}) {
-    if (package.find(needed) == nullptr) return wrong("no file " + shown(needed), "code and a manifest");
+    if (package.find(needed) == nullptr) return wrong({"no file ", shown(needed)}, "code and a manifest");
   }
   if (package.content_bytes() > kMostContentBytes) {
-    return wrong("files of " + std::to_string(package.content_bytes()) + " bytes",
-                 "at most " + std::to_string(kMostContentBytes) + " together");
+    return wrong({"files of ", package.content_bytes(), " bytes"},
+                 {"at most ", kMostContentBytes, " together"});
   }
   return {};
 }

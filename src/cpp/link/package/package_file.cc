@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "link/package/package.h"
+#include "link/text.h"
 #include "schemas/package_generated.h"
 
 namespace walle::link {
@@ -24,10 +25,9 @@ constexpr int kMaxDepth = 4;
 
 using Texts = flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>;
 
-Error damaged(const std::string& given) {
-  return Error(base::ErrorGroup::task,
-               {given, "what `walle task pack` wrote (schemas/package.fbs, version 1)",
-                "the manifest of a package", "fetch it again, or pack the task again"});
+Error damaged(Text given) {
+  return task_error(given, "what `walle task pack` wrote (schemas/package.fbs, version 1)",
+                    "the manifest of a package", "fetch it again, or pack the task again");
 }
 
 std::vector<std::string> texts(const Texts* all) {
@@ -75,19 +75,19 @@ flatbuffers::Offset<walle_rt::fb::PackageFile> write_file(flatbuffers::FlatBuffe
 Result<Package> read_package(std::string_view bytes) {
   const std::string size = std::to_string(bytes.size()) + " bytes";
   if (bytes.size() > kMostPackageBytes)
-    return damaged("a manifest of " + size + ", more than " + std::to_string(kMostPackageBytes));
-  if (bytes.size() < kLeastFlatBuffer + kChecksumBytes) return damaged("a manifest of " + size);
+    return damaged({"a manifest of ", size, ", more than ", kMostPackageBytes});
+  if (bytes.size() < kLeastFlatBuffer + kChecksumBytes) return damaged({"a manifest of ", size});
   base::ByteReader whole(bytes);
   const std::string_view table = whole.bytes(bytes.size() - kChecksumBytes);
-  if (!whole.checksum()) return damaged("a manifest of " + size + " whose checksum does not match");
+  if (!whole.checksum()) return damaged({"a manifest of ", size, " whose checksum does not match"});
   // FlatBuffers wants its bytes aligned, and these may lie anywhere.
   std::vector<uint64_t> aligned((table.size() + 7) / 8);
   std::memcpy(aligned.data(), table.data(), table.size());
   const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
   flatbuffers::Verifier verifier(data, table.size(), kMaxDepth, kMaxTables);
-  if (!VerifyPackageManifestBuffer(verifier)) return damaged("a damaged manifest of " + size);
+  if (!VerifyPackageManifestBuffer(verifier)) return damaged({"a damaged manifest of ", size});
   const PackageManifest& in = *GetPackageManifest(data);
-  if (in.version() != kVersion) return damaged("a manifest of version " + std::to_string(in.version()));
+  if (in.version() != kVersion) return damaged({"a manifest of version ", in.version()});
   Package out = read_values(in);
   WALLE_TRY(verify_package(out));
   return out;
@@ -116,10 +116,8 @@ Result<std::string> pack_package(const Package& package) {
   out.put_bytes({reinterpret_cast<const char*>(to.GetBufferPointer()), to.GetSize()});
   out.put_checksum();
   if (out.size() > kMostPackageBytes) {
-    return Error(base::ErrorGroup::task,
-                 {"a manifest of " + std::to_string(out.size()) + " bytes",
-                  "at most " + std::to_string(kMostPackageBytes), "packing task '" + package.task + "'",
-                  "put many small files into one"});
+    return task_error({"a manifest of ", out.size(), " bytes"}, {"at most ", kMostPackageBytes},
+                      {"packing task '", package.task, "'"}, "put many small files into one");
   }
   return out.take();
 }

@@ -14,12 +14,17 @@ struct PlanAccess {
 
 namespace {
 
-// Calls each(choice) for every task with a package or a trial, in the plan's order.
-template <class Each>
-void walk(const Plan& plan, const DeviceHeader& header, int64_t now_s, const Each& each) {
-  const DecisionTable& table = PlanAccess::table(plan);
+// Bits of the segments that hold; only the first `words` are set.
+struct Held {
+  Held(const DecisionTable& table, const DeviceHeader& header) : words(table.match(header, bits)) {}
   std::array<uint64_t, kSegmentWords> bits;
-  const size_t words = table.match(header, bits);
+  size_t words;
+};
+
+// Calls each(choice) for every task with a package or a trial among what holds, in the plan's order.
+template <class Each>
+void walk(const Plan& plan, const DeviceHeader& header, int64_t now_s, const Held& held, const Each& each) {
+  const DecisionTable& table = PlanAccess::table(plan);
   uint32_t task = kNoRelease;     // of the segment before
   uint32_t release = kNoRelease;  // the same; judged already, whichever of its segments holds
   bool decided = false;           // `task` is
@@ -27,8 +32,8 @@ void walk(const Plan& plan, const DeviceHeader& header, int64_t now_s, const Eac
   const auto flush = [&] {
     if (!decided && open.trial != kNoRelease) each(open);
   };
-  for (size_t w = 0; w < words; ++w) {
-    for (uint64_t left = bits[w]; left; left &= left - 1) {
+  for (size_t w = 0; w < held.words; ++w) {
+    for (uint64_t left = held.bits[w]; left; left &= left - 1) {
       const auto& segment = table.segment(w * 64 + static_cast<size_t>(std::countr_zero(left)));
       if (segment.task != task) {
         flush();
@@ -61,6 +66,14 @@ void walk(const Plan& plan, const DeviceHeader& header, int64_t now_s, const Eac
 class Digest {
  public:
   explicit Digest(const DecisionTable& table) : table_(table) {}
+  // Leaves in `held` what has to be walked.
+  void take_plain(Held& held) {
+    for (size_t w = 0; w < held.words; ++w) {
+      const uint64_t before = held.bits[w];
+      sum_ += table_.take_plain(w, held.bits[w]);
+      any_ = any_ || before != held.bits[w];
+    }
+  }
   void add(const Choice& choice) {
     any_ = true;
     if (choice.release != kNoRelease) sum_ += table_.release(choice.release).content;
@@ -82,8 +95,9 @@ class Digest {
 
 Decision decide(const Plan& plan, const DeviceHeader& header, int64_t now_s) {
   Decision out;
+  const Held held(PlanAccess::table(plan), header);
   Digest digest(PlanAccess::table(plan));
-  walk(plan, header, now_s, [&](const Choice& choice) {
+  walk(plan, header, now_s, held, [&](const Choice& choice) {
     out.choices.push_back(choice);
     digest.add(choice);
   });
@@ -92,8 +106,10 @@ Decision decide(const Plan& plan, const DeviceHeader& header, int64_t now_s) {
 }
 
 uint32_t decide_digest(const Plan& plan, const DeviceHeader& header, int64_t now_s) {
+  Held held(PlanAccess::table(plan), header);
   Digest digest(PlanAccess::table(plan));
-  walk(plan, header, now_s, [&](const Choice& choice) { digest.add(choice); });
+  digest.take_plain(held);
+  walk(plan, header, now_s, held, [&](const Choice& choice) { digest.add(choice); });
   return digest.finish();
 }
 

@@ -40,7 +40,8 @@ struct Decision {
 
 Decision decide(const Plan& plan, const DeviceHeader& header, int64_t now_s);
 
-// The digest alone. Allocates nothing: 1.2 us with 300 tasks (bench/link/test_policy.py; aim 1).
+// The digest alone. Allocates nothing: 0.11 us with 300 tasks, 0.19 with 10 of them gray
+// (bench/link/test_policy.py).
 uint32_t decide_digest(const Plan& plan, const DeviceHeader& header, int64_t now_s);
 
 // Whether the device carried out what it should run now. The epoch does not count: a new plan that changes

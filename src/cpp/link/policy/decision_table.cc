@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -15,31 +16,11 @@ const PlanCondition* condition_on(const PlanSegment* segment, HeaderField field)
   return nullptr;
 }
 
-bool within(const std::vector<PlanSpan>& spans, uint32_t value) {
-  const auto next = std::upper_bound(spans.begin(), spans.end(), value,
-                                     [](uint32_t v, const PlanSpan& s) { return v < s.low; });
-  return next != spans.begin() && value <= (next - 1)->high;
-}
-
 void set_bits(std::vector<uint64_t>& rows, size_t words, size_t from, size_t to, size_t bit) {
   for (size_t row = from; row < to; ++row) rows[row * words + bit / 64] |= uint64_t{1} << bit % 64;
 }
 
 }  // namespace
-
-uint32_t header_value(const DeviceHeader& h, HeaderField field) {
-  switch (field) {
-    case HeaderField::app: return h.app;
-    case HeaderField::app_version: return h.app_version;
-    case HeaderField::os: return static_cast<uint32_t>(h.os);
-    case HeaderField::os_version: return h.os_version;
-    case HeaderField::device: return h.device;
-    case HeaderField::ram_mb: return h.ram_class;
-    case HeaderField::op_set: return h.op_set;
-    case HeaderField::vm: return h.vm;
-  }
-  return 0;
-}
 
 Result<DecisionTable> DecisionTable::build(const PlanData& plan) {
   DecisionTable out;
@@ -71,6 +52,7 @@ Result<DecisionTable> DecisionTable::build(const PlanData& plan) {
   size_t left = kMostRowWords;
   for (size_t f = 0; f < kHeaderFields; ++f) WALLE_TRY(out.add_field(static_cast<HeaderField>(f), left));
   out.sources_.clear();
+  out.add_sums();
   return out;
 }
 
@@ -103,10 +85,10 @@ Status DecisionTable::add_field(HeaderField field, size_t& left) {
   made.starts.erase(std::unique(made.starts.begin(), made.starts.end()), made.starts.end());
   const size_t intervals = made.starts.size();
   if (intervals * words_ > left)
-    return resource_error("policies of " + std::to_string(segments_.size()) + " segments that tell apart " +
-                              std::to_string(intervals) + " values of one field",
-                          "what fits into " + std::to_string(kMostRowWords * 8) + " bytes of bit rows",
-                          "plan", "take releases together, or name fewer values");
+    return resource_error(
+        {"policies of ", segments_.size(), " segments that tell apart ", intervals, " values of one field"},
+        {"what fits into ", kMostRowWords * 8, " bytes of bit rows"}, "plan",
+        "take releases together, or name fewer values");
   left -= intervals * words_;
   made.rows.assign(intervals * words_, 0);
   const auto interval = [&](uint32_t start) {
@@ -127,28 +109,19 @@ Status DecisionTable::add_field(HeaderField field, size_t& left) {
   return {};
 }
 
-size_t DecisionTable::match(const DeviceHeader& header, std::array<uint64_t, kSegmentWords>& bits) const {
-  for (size_t w = 0; w < words_; ++w) bits[w] = ~uint64_t{0};
-  if (segments_.size() % 64) bits[words_ - 1] = (uint64_t{1} << segments_.size() % 64) - 1;
-  for (const Field& field : fields_) {
-    const uint32_t value = header_value(header, field.field);
-    // The last start that is not above the value; starts[0] is 0. Without branches: the values are anybody's.
-    const uint32_t* at = field.starts.data();
-    for (size_t n = field.starts.size(); n > 1;) {
-      const size_t half = n / 2;
-      at += at[half] <= value ? half : 0;
-      n -= half;
-    }
-    const uint64_t* row = field.rows.data() + static_cast<size_t>(at - field.starts.data()) * words_;
-    for (size_t w = 0; w < words_; ++w) bits[w] &= row[w];
+void DecisionTable::add_sums() {
+  plain_.assign(words_, 0);
+  sums_.assign(words_ * kNibbles * kNibbles, 0);
+  for (size_t bit = 0; bit < segments_.size(); ++bit) {
+    const Segment& segment = segments_[bit];
+    const bool alone = (bit == 0 || segments_[bit - 1].task != segment.task) &&
+                       (bit + 1 == segments_.size() || segments_[bit + 1].task != segment.task);
+    const Release& of = releases_[segment.release];
+    if (!alone || of.gray || segment.buckets_begin != segment.buckets_end) continue;
+    plain_[bit / 64] |= uint64_t{1} << bit % 64;
+    uint64_t* const sums = sums_.data() + bit / 4 * kNibbles;
+    for (size_t value = 0; value < kNibbles; ++value) sums[value] += value >> bit % 4 & 1 ? of.content : 0;
   }
-  return words_;
-}
-
-bool DecisionTable::in_buckets(const Segment& segment, uint32_t bucket) const {
-  for (uint32_t b = segment.buckets_begin; b < segment.buckets_end; ++b)
-    if (!within(buckets_[b].spans, bucket_value(buckets_[b].salt, bucket))) return false;
-  return true;
 }
 
 }  // namespace walle::link

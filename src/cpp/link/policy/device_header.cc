@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/nearest_name.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -29,9 +30,8 @@ constexpr std::array<uint8_t, 256> kDigits = [] {
   return digits;
 }();
 
-Error bad_header(std::string given, std::string expected) {
-  return argument_error(std::move(given), std::move(expected), "device header",
-                        "send what walle_device_header() gives");
+Error bad_header(Text given, Text expected) {
+  return argument_error(given, expected, "device header", "send what walle_device_header() gives");
 }
 
 constexpr Os kBuiltFor =
@@ -55,7 +55,7 @@ Result<Os> os_named(const std::string& name) {
   if (found != kOsNames.end()) return static_cast<Os>(found - kOsNames.begin());
   const std::vector<std::string> known(kOsNames.begin(), kOsNames.end());
   const std::string_view near = base::nearest_name(name, known);
-  return argument_error("os '" + name.substr(0, kShownBytes) + "'",
+  return argument_error({"os '", name.substr(0, kShownBytes), "'"},
                         "linux, android, ios, macos, windows or unknown", "device profile",
                         near.empty() ? "leave it empty for the one this build is for"
                                      : "did you mean '" + std::string(near) + "'?");
@@ -83,15 +83,12 @@ std::array<uint8_t, kHeaderBytes> encode(const DeviceHeader& h) {
 }
 
 Result<DeviceHeader> decode(std::string_view given) {
-  if (given.size() != kHeaderBytes)
-    return bad_header(std::to_string(given.size()) + " bytes", std::to_string(kHeaderBytes) + " bytes");
+  if (given.size() != kHeaderBytes) return bad_header({given.size(), " bytes"}, {kHeaderBytes, " bytes"});
   const std::span<const std::byte> bytes = std::as_bytes(std::span(given));
   const auto format = base::load_le<uint8_t>(bytes, 0);
   const auto os = base::load_le<uint8_t>(bytes, 2);
-  if (format != kFormat)
-    return bad_header("a header of version " + std::to_string(format), "version " + std::to_string(kFormat));
-  if (os >= kOsNames.size())
-    return bad_header("operating system " + std::to_string(os), "0.." + std::to_string(kOsNames.size() - 1));
+  if (format != kFormat) return bad_header({"a header of version ", format}, {"version ", kFormat});
+  if (os >= kOsNames.size()) return bad_header({"operating system ", os}, {"0..", kOsNames.size() - 1});
   return DeviceHeader{.flags = base::load_le<uint8_t>(bytes, 1),
                       .os = static_cast<Os>(os),
                       .ram_class = base::load_le<uint8_t>(bytes, 3),
@@ -119,9 +116,8 @@ std::string encode_text(const DeviceHeader& header) {
 
 Result<DeviceHeader> decode_text(std::string_view text) {
   if (text.size() != kHeaderText)
-    return bad_header(
-        std::to_string(text.size()) + " characters '" + std::string(text.substr(0, kShownBytes)) + "'",
-        std::to_string(kHeaderText) + " characters of base64url");
+    return bad_header({text.size(), " characters '", text.substr(0, kShownBytes), "'"},
+                      {kHeaderText, " characters of base64url"});
   char bytes[kHeaderBytes];
   for (size_t i = 0, at = 0; at < kHeaderBytes; i += 4, at += 3) {
     uint32_t word = 0;
@@ -132,8 +128,7 @@ Result<DeviceHeader> decode_text(std::string_view text) {
       word = word << 6 | digit;
     }
     if (seen > 63)
-      return bad_header("'" + std::string(text) + "'",
-                        "letters, digits, '-' and '_' alone (base64url without padding)");
+      return bad_header({"'", text, "'"}, "letters, digits, '-' and '_' alone (base64url without padding)");
     bytes[at] = static_cast<char>(word >> 16);
     bytes[at + 1] = static_cast<char>(word >> 8);
     bytes[at + 2] = static_cast<char>(word);

@@ -5,6 +5,7 @@
 
 #include "link/policy/decision_table.h"
 #include "link/policy/plan.h"
+#include "link/text.h"
 #include "schemas/plan_generated.h"
 
 namespace walle::link {
@@ -20,9 +21,8 @@ constexpr uint32_t kMostTables = 200'000;
 constexpr uint32_t kMostDepth = 8;
 constexpr size_t kShownBytes = 40;
 
-Error bad_plan(std::string given, std::string expected) {
-  return model_error(std::move(given), std::move(expected), "plan",
-                     "keep the plan at hand and fetch the newest once more");
+Error bad_plan(Text given, Text expected) {
+  return model_error(given, expected, "plan", "keep the plan at hand and fetch the newest once more");
 }
 
 bool plain(char c, bool slash) {
@@ -35,23 +35,22 @@ Status check_name(std::string_view text, const char* what, size_t most = kMostPl
   if (!text.empty() && text.size() <= most && text.front() != '.' &&
       std::all_of(text.begin(), text.end(), [&](char c) { return plain(c, slash); }))
     return {};
-  return bad_plan(std::string(what) + " '" + std::string(text.substr(0, kShownBytes)) + "'",
-                  "1 to " + std::to_string(most) + " letters, digits and _-.+, no dot first");
+  return bad_plan({what, " '", text.substr(0, kShownBytes), "'"},
+                  {"1 to ", most, " letters, digits and _-.+, no dot first"});
 }
 
 Status check_path(const PlanRelease& r) {
   const std::string expected = r.scenario + "/" + r.task + "/" + r.task + "-" + r.version + ".walp";
   if (r.path == expected) return {};
-  return bad_plan("path '" + r.path.substr(0, kShownBytes) + "' of release '" + r.id + "'",
-                  "'" + expected + "'");
+  return bad_plan({"path '", r.path.substr(0, kShownBytes), "' of release '", r.id, "'"},
+                  {"'", expected, "'"});
 }
 
 Status check_ramp(const PlanRamp& ramp, const std::string& id) {
   if (ramp.from <= ramp.to && ramp.to <= kWhole && ramp.control <= kWhole && ramp.report_seconds > 0)
     return {};
-  return bad_plan("the ramp of release '" + id + "' from " + std::to_string(ramp.from) + " to " +
-                      std::to_string(ramp.to) + " with a control share of " + std::to_string(ramp.control) +
-                      " and " + std::to_string(ramp.report_seconds) + " s to report",
+  return bad_plan({"the ramp of release '", id, "' from ", ramp.from, " to ", ramp.to,
+                   " with a control share of ", ramp.control, " and ", ramp.report_seconds, " s to report"},
                   "from <= to <= 2^32, control <= 2^32, at least 1 s");
 }
 
@@ -66,31 +65,27 @@ uint32_t most_of(uint8_t field) {
 
 Status check_condition(const PlanCondition& c, const std::string& id) {
   if (c.field >= kHeaderFields && c.field != kBucketField)
-    return bad_plan("a condition of release '" + id + "' on field " + std::to_string(c.field),
-                    "0.." + std::to_string(kHeaderFields - 1) + " or " + std::to_string(kBucketField));
+    return bad_plan({"a condition of release '", id, "' on field ", c.field},
+                    {"0..", kHeaderFields - 1, " or ", kBucketField});
   for (size_t i = 0; i < c.spans.size(); ++i) {
     const PlanSpan& s = c.spans[i];
     const bool behind = i == 0 || s.low > c.spans[i - 1].high;
     if (s.low > s.high || s.high > most_of(c.field) || !behind)
-      return bad_plan(
-          "span " + std::to_string(s.low) + ".." + std::to_string(s.high) + " of release '" + id + "'",
-          "spans in ascending order and apart, within the field's range");
+      return bad_plan({"span ", s.low, "..", s.high, " of release '", id, "'"},
+                      "spans in ascending order and apart, within the field's range");
   }
   return {};
 }
 
 Status check_segment(const PlanSegment& segment, const std::string& id) {
   if (segment.conditions.size() > kMostConditions)
-    return bad_plan(
-        std::to_string(segment.conditions.size()) + " conditions in a segment of release '" + id + "'",
-        "at most " + std::to_string(kMostConditions));
+    return bad_plan({segment.conditions.size(), " conditions in a segment of release '", id, "'"},
+                    {"at most ", kMostConditions});
   std::set<std::pair<uint8_t, uint64_t>> seen;
   for (const PlanCondition& c : segment.conditions) {
     WALLE_TRY(check_condition(c, id));
     if (!seen.insert({c.field, c.field == kBucketField ? c.salt : 0}).second)
-      return bad_plan(
-          "two conditions on field " + std::to_string(c.field) + " in a segment of release '" + id + "'",
-          "one");
+      return bad_plan({"two conditions on field ", c.field, " in a segment of release '", id, "'"}, "one");
   }
   return {};
 }
@@ -102,8 +97,7 @@ Status check_release(const PlanRelease& r) {
   WALLE_TRY(check_name(r.version, "version"));
   WALLE_TRY(check_path(r));
   if (r.sha256.size() != kDigestBytes)
-    return bad_plan("a digest of " + std::to_string(r.sha256.size()) + " bytes of release '" + r.id + "'",
-                    "32");
+    return bad_plan({"a digest of ", r.sha256.size(), " bytes of release '", r.id, "'"}, "32");
   if (r.ramp) WALLE_TRY(check_ramp(*r.ramp, r.id));
   for (const PlanSegment& s : r.segments) WALLE_TRY(check_segment(s, r.id));
   return {};
@@ -117,22 +111,20 @@ Status check_together(const PlanData& plan) {
   bool gray = false;
   size_t segments = 0;
   for (const PlanRelease& r : plan.releases) {
-    if (!ids.insert(r.id).second) return bad_plan("release '" + r.id + "' twice", "one of each id");
+    if (!ids.insert(r.id).second) return bad_plan({"release '", r.id, "' twice"}, "one of each id");
     if (!before || before->task != r.task || before->scenario != r.scenario) {
       if (!tasks.insert({r.scenario, r.task}).second)
-        return bad_plan("releases of task '" + r.task + "' in two places",
+        return bad_plan({"releases of task '", r.task, "' in two places"},
                         "those of a task behind each other");
       gray = false;
     }
     if (r.ramp && gray)
-      return bad_plan("a second gray release '" + r.id + "' of task '" + r.task + "'",
-                      "at most one at a time");
+      return bad_plan({"a second gray release '", r.id, "' of task '", r.task, "'"}, "at most one at a time");
     gray = gray || r.ramp;
     before = &r;
     segments += std::max<size_t>(r.segments.size(), 1);
   }
-  if (segments > kMostSegments)
-    return bad_plan(std::to_string(segments) + " segments", "at most " + std::to_string(kMostSegments));
+  if (segments > kMostSegments) return bad_plan({segments, " segments"}, {"at most ", kMostSegments});
   for (const PlanKill& k : plan.kills) {
     WALLE_TRY(check_name(k.scenario, "scenario"));
     WALLE_TRY(check_name(k.task, "task"));
@@ -142,9 +134,8 @@ Status check_together(const PlanData& plan) {
 
 Status check_plan(const PlanData& plan) {
   if (plan.releases.size() > kMostReleases || plan.kills.size() > kMostKills)
-    return bad_plan(std::to_string(plan.releases.size()) + " releases and " +
-                        std::to_string(plan.kills.size()) + " kills",
-                    "at most " + std::to_string(kMostReleases) + " and " + std::to_string(kMostKills));
+    return bad_plan({plan.releases.size(), " releases and ", plan.kills.size(), " kills"},
+                    {"at most ", kMostReleases, " and ", kMostKills});
   for (const PlanRelease& r : plan.releases) WALLE_TRY(check_release(r));
   return check_together(plan);
 }
@@ -207,18 +198,15 @@ class Reader {
 
 Result<PlanData> parse(std::string_view bytes) {
   const std::string size = std::to_string(bytes.size()) + " bytes";
-  if (bytes.size() > kMostPlanBytes)
-    return bad_plan("a plan of " + size, "at most " + std::to_string(kMostPlanBytes));
+  if (bytes.size() > kMostPlanBytes) return bad_plan({"a plan of ", size}, {"at most ", kMostPlanBytes});
   std::vector<uint64_t> aligned((bytes.size() + 7) / 8);  // what FlatBuffers reads
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<char*>(aligned.data()));
   const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
   flatbuffers::Verifier verifier(data, bytes.size(), kMostDepth, kMostTables);
   if (bytes.size() < kLeastBytes || !fb::VerifyPlanBuffer(verifier))
-    return bad_plan("a damaged plan of " + size, "a FlatBuffer of schemas/plan.fbs");
+    return bad_plan({"a damaged plan of ", size}, "a FlatBuffer of schemas/plan.fbs");
   const fb::Plan& in = *fb::GetPlan(data);
-  if (in.version() != kVersion)
-    return bad_plan("a plan of version " + std::to_string(in.version()),
-                    "version " + std::to_string(kVersion));
+  if (in.version() != kVersion) return bad_plan({"a plan of version ", in.version()}, {"version ", kVersion});
   PlanData out{.epoch = in.epoch()};
   Reader reader(bytes.size());
   if (in.releases())

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "link/text.h"
 #include "schemas/report_generated.h"
 
 namespace walle::link {
@@ -19,9 +20,8 @@ constexpr size_t kMostText = 128;
 constexpr size_t kShownBytes = 40;
 constexpr uint32_t kMostDepth = 4;
 
-Error bad_report(std::string given, std::string expected) {
-  return argument_error(std::move(given), std::move(expected), "reports",
-                        "send what the agent writes, unchanged");
+Error bad_report(Text given, Text expected) {
+  return argument_error(given, expected, "reports", "send what the agent writes, unchanged");
 }
 
 bool plain(char c) {
@@ -32,9 +32,8 @@ bool plain(char c) {
 Status check_text(std::string_view text, const char* what, bool needed) {
   if (text.size() <= kMostText && !(needed && text.empty()) && std::all_of(text.begin(), text.end(), plain))
     return {};
-  return bad_report(
-      std::string(what) + " '" + std::string(text.substr(0, kShownBytes)) + "'",
-      std::to_string(needed) + " to " + std::to_string(kMostText) + " letters, digits and _-.+/:");
+  return bad_report({what, " '", text.substr(0, kShownBytes), "'"},
+                    {needed, " to ", kMostText, " letters, digits and _-.+/:"});
 }
 
 Status check(const Report& r) {
@@ -49,7 +48,7 @@ Status check(const Report& r) {
 
 Status check_count(size_t reports) {
   if (reports <= kMostReports) return {};
-  return bad_report("a batch of " + std::to_string(reports), "at most " + std::to_string(kMostReports));
+  return bad_report({"a batch of ", reports}, {"at most ", kMostReports});
 }
 
 std::string text(const flatbuffers::String* s) {
@@ -59,8 +58,8 @@ std::string text(const flatbuffers::String* s) {
 
 Result<Report> report_of(const fb::Report& in) {
   if (in.cohort() > static_cast<uint8_t>(Cohort::control) || in.status() >= kReportStatusNames.size())
-    return bad_report("cohort " + std::to_string(in.cohort()) + " and status " + std::to_string(in.status()),
-                      "cohort 0 or 1, status 0.." + std::to_string(kReportStatusNames.size() - 1));
+    return bad_report({"cohort ", in.cohort(), " and status ", in.status()},
+                      {"cohort 0 or 1, status 0..", kReportStatusNames.size() - 1});
   Report out{.device = in.device(),
              .release = text(in.release()),
              .scenario = text(in.scenario()),
@@ -102,22 +101,20 @@ Result<std::string> write_reports(const std::vector<Report>& reports) {
 Result<std::vector<Report>> read_reports(std::string_view bytes) {
   const std::string size = std::to_string(bytes.size()) + " bytes";
   if (bytes.size() < kLeastBytes || bytes.size() > kMostReportBytes)
-    return bad_report("a batch of " + size,
-                      std::to_string(kLeastBytes) + ".." + std::to_string(kMostReportBytes));
+    return bad_report({"a batch of ", size}, {kLeastBytes, "..", kMostReportBytes});
   const std::string_view content = bytes.substr(0, bytes.size() - sizeof(uint32_t));
   if (base::crc32c(0, content.data(), content.size()) !=
       base::load_le<uint32_t>(content.data() + content.size()))
-    return bad_report("a batch of " + size + " with a wrong checksum", "the CRC-32C of what is before it");
+    return bad_report({"a batch of ", size, " with a wrong checksum"}, "the CRC-32C of what is before it");
   std::vector<uint64_t> aligned((content.size() + 7) / 8);  // what FlatBuffers reads
   std::copy(content.begin(), content.end(), reinterpret_cast<char*>(aligned.data()));
   const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
   flatbuffers::Verifier verifier(data, content.size(), kMostDepth, kMostReports + 1);
   if (!fb::VerifyReportBatchBuffer(verifier))
-    return bad_report("a damaged batch of " + size, "a FlatBuffer of schemas/report.fbs");
+    return bad_report({"a damaged batch of ", size}, "a FlatBuffer of schemas/report.fbs");
   const fb::ReportBatch& in = *fb::GetReportBatch(data);
   if (in.version() != kVersion)
-    return bad_report("reports of version " + std::to_string(in.version()),
-                      "version " + std::to_string(kVersion));
+    return bad_report({"reports of version ", in.version()}, {"version ", kVersion});
   std::vector<Report> out;
   if (!in.reports()) return out;
   WALLE_TRY(check_count(in.reports()->size()));

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "link/policy/device_header.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -42,7 +43,7 @@ std::optional<Parts> split(std::string_view text) {
 }
 
 Error no_version(std::string_view given, const char* field) {
-  return argument_error(std::string(field) + " '" + std::string(given.substr(0, kMostVersionBytes)) + "'",
+  return argument_error({field, " '", given.substr(0, kMostVersionBytes), "'"},
                         "numbers between dots, as 10.30.4, and no more than 64 characters", "device profile",
                         "write the version without its name");
 }

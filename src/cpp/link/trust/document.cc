@@ -14,8 +14,7 @@ bool is_version_one(std::string_view text) { return text == "1" || text.starts_w
 Status read_signatures(Fields& file, Document& out) {
   const Json::Array& entries = file.array("signatures");
   if (entries.size() > kMostSignatures)
-    return malformed(std::to_string(entries.size()) + " signatures",
-                     "at most " + std::to_string(kMostSignatures), out.where);
+    return malformed({entries.size(), " signatures"}, {"at most ", kMostSignatures}, out.where);
   std::set<std::string_view> seen;
   for (const Json& entry : entries) {
     Fields fields(entry, out.where + ", a signature");
@@ -24,7 +23,7 @@ Status read_signatures(Fields& file, Document& out) {
     if (!from_hex(fields.text("sig"), signature.bytes)) signature.bytes.clear();
     WALLE_TRY(fields.status());
     if (!seen.insert(fields.text("keyid")).second)
-      return malformed("two signatures of key " + quoted(signature.keyid), "one of each key", out.where);
+      return malformed({"two signatures of key ", quoted(signature.keyid)}, "one of each key", out.where);
     out.signatures.push_back(std::move(signature));
   }
   return {};
@@ -64,21 +63,21 @@ std::optional<int64_t> parse_utc(std::string_view text) {
 Result<Document> parse_document(std::string_view bytes, std::string_view type, const std::string& where) {
   Document out;
   out.where = where;
-  WALLE_ASSIGN(const Json whole, parse_json(bytes, where));
+  WALLE_ASSIGN(Json whole, parse_json(bytes, where));
   Fields file(whole, where);
   WALLE_TRY(file.status());
   WALLE_TRY(read_signatures(file, out));
   (void)file.object("signed");
   WALLE_TRY(file.status());
-  out.content = *file.optional("signed");
+  out.content = whole.take("signed");
 
   Fields content(out.content, where);
-  if (content.text("_type") != type) content.fail("_type " + quoted(content.text("_type")), quoted(type));
+  if (content.text("_type") != type) content.fail({"_type ", quoted(content.text("_type"))}, quoted(type));
   if (!is_version_one(content.text("spec_version")))
-    content.fail("spec_version " + quoted(content.text("spec_version")), "1.something");
+    content.fail({"spec_version ", quoted(content.text("spec_version"))}, "1.something");
   out.version = content.integer("version", 1);
   const std::optional<int64_t> expires = parse_utc(content.text("expires"));
-  if (!expires) content.fail("expires " + quoted(content.text("expires")), "a time as 2030-01-31T23:59:59Z");
+  if (!expires) content.fail({"expires ", quoted(content.text("expires"))}, "a time as 2030-01-31T23:59:59Z");
   WALLE_TRY(content.status());
   out.expires = *expires;
   out.canonical = out.content.canonical();

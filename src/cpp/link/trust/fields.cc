@@ -1,4 +1,5 @@
 #include "link/trust/fields.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -13,9 +14,8 @@ const T& none() {
 }
 }  // namespace
 
-Error malformed(std::string given, std::string expected, const std::string& where) {
-  return network_error(std::move(given), std::move(expected), where,
-                       "look at the file on the server; it was not used");
+Error malformed(Text given, Text expected, Text where) {
+  return network_error(given, expected, where, "look at the file on the server; it was not used");
 }
 
 std::string quoted(std::string_view text) {
@@ -27,13 +27,13 @@ Fields::Fields(const Json& object, std::string where) : object_(object), where_(
   if (!object.object()) fail("something else", "an object");
 }
 
-void Fields::fail(std::string given, std::string expected) {
-  if (!failed_) failed_ = malformed(std::move(given), std::move(expected), where_);
+void Fields::fail(Text given, Text expected) {
+  if (!failed_) failed_ = malformed(given, expected, where_);
 }
 
 const Json* Fields::need(std::string_view key, std::string_view type) {
   const Json* found = object_.find(key);
-  if (!found) fail("no \"" + std::string(key) + "\"", "\"" + std::string(key) + "\", " + std::string(type));
+  if (!found) fail({"no \"", key, "\""}, {"\"", key, "\", ", type});
   return found;
 }
 
@@ -41,7 +41,7 @@ const std::string& Fields::text(std::string_view key) {
   const Json* found = need(key, "a text");
   if (!found) return none<std::string>();
   if (const std::string* text = found->text()) return *text;
-  fail("\"" + std::string(key) + "\" of another type", "a text");
+  fail({"\"", key, "\" of another type"}, "a text");
   return none<std::string>();
 }
 
@@ -50,8 +50,8 @@ int64_t Fields::integer(std::string_view key, int64_t least, int64_t most) {
   if (!found) return least;
   const int64_t* value = found->integer();
   if (value && *value >= least && *value <= most) return *value;
-  fail("\"" + std::string(key) + "\": " + (value ? std::to_string(*value) : "another type"),
-       "an integer from " + std::to_string(least) + " to " + std::to_string(most));
+  fail({"\"", key, "\": ", (value ? std::to_string(*value) : "another type")},
+       {"an integer from ", least, " to ", most});
   return least;
 }
 
@@ -59,7 +59,7 @@ bool Fields::boolean(std::string_view key) {
   const Json* found = need(key, "true or false");
   if (!found) return false;
   if (const bool* value = found->boolean()) return *value;
-  fail("\"" + std::string(key) + "\" of another type", "true or false");
+  fail({"\"", key, "\" of another type"}, "true or false");
   return false;
 }
 
@@ -67,7 +67,7 @@ const Json::Array& Fields::array(std::string_view key) {
   const Json* found = need(key, "an array");
   if (!found) return none<Json::Array>();
   if (const Json::Array* array = found->array()) return *array;
-  fail("\"" + std::string(key) + "\" of another type", "an array");
+  fail({"\"", key, "\" of another type"}, "an array");
   return none<Json::Array>();
 }
 
@@ -75,7 +75,7 @@ const Json::Object& Fields::object(std::string_view key) {
   const Json* found = need(key, "an object");
   if (!found) return none<Json::Object>();
   if (const Json::Object* object = found->object()) return *object;
-  fail("\"" + std::string(key) + "\" of another type", "an object");
+  fail({"\"", key, "\" of another type"}, "an object");
   return none<Json::Object>();
 }
 

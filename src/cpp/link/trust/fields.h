@@ -9,12 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "link/text.h"
 #include "link/trust/json.h"
 
 namespace walle::link {
 
 // Metadata that is no metadata; `expected` says what it should have been.
-Error malformed(std::string given, std::string expected, const std::string& where);
+Error malformed(Text given, Text expected, Text where);
 
 // A text of a server, cut for a message.
 std::string quoted(std::string_view text);
@@ -32,7 +33,7 @@ class Fields {
   const Json::Object& object(std::string_view key);
   const Json* optional(std::string_view key) const { return object_.find(key); }
 
-  void fail(std::string given, std::string expected);
+  void fail(Text given, Text expected);
   const std::string& where() const { return where_; }
   Status status() const { return failed_ ? Status(*failed_) : Status(); }
 

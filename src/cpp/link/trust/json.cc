@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "link/limits.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -21,7 +22,7 @@ class Builder {
     return add(Json(static_cast<int64_t>(value)));
   }
   bool number_float(double /*value*/, const std::string& text) {
-    return refuse("the number " + text.substr(0, 40) + ", which is no integer of 64 bits");
+    return refuse({"the number ", text.substr(0, 40), ", which is no integer of 64 bits"});
   }
   bool string(std::string& value) { return add(Json(std::move(value))); }
   bool binary(std::vector<uint8_t>& /*value*/) { return refuse("binary data"); }
@@ -43,12 +44,12 @@ class Builder {
     const Json::Object& members = *made.object();
     const auto twice = std::ranges::adjacent_find(members, std::equal_to<>(), &Json::Member::key);
     if (twice != members.end())
-      return refuse("the key \"" + twice->key.substr(0, 40) + "\" twice in one object");
+      return refuse({"the key \"", twice->key.substr(0, 40), "\" twice in one object"});
     return put(std::move(made));
   }
   bool parse_error(size_t position, const std::string& token, const nlohmann::json::exception& /*why*/) {
     at_ = position;
-    return refuse("'" + token.substr(0, 40) + "'");
+    return refuse({"'", token.substr(0, 40), "'"});
   }
 
   Json take() { return std::move(root_); }
@@ -63,20 +64,17 @@ class Builder {
     Json::Object object;
   };
 
-  bool refuse(std::string what) {
-    refused_ = std::move(what);
+  bool refuse(Text what) {
+    refused_ = what.str();
     return false;
   }
   bool open(bool is_object) {
-    if (open_.size() == kMostJsonDepth)
-      return refuse("more than " + std::to_string(kMostJsonDepth) + " levels");
+    if (open_.size() == kMostJsonDepth) return refuse({"more than ", kMostJsonDepth, " levels"});
     if (!count()) return false;
     open_.push_back({is_object, {}, {}, {}});
     return true;
   }
-  bool count() {
-    return ++values_ <= kMostJsonValues || refuse("more than " + std::to_string(kMostJsonValues) + " values");
-  }
+  bool count() { return ++values_ <= kMostJsonValues || refuse({"more than ", kMostJsonValues, " values"}); }
   bool add(Json value) { return count() && put(std::move(value)); }
   bool put(Json value) {
     if (open_.empty())
@@ -142,6 +140,11 @@ const Json* Json::find(std::string_view key) const {
   if (!members) return nullptr;
   const auto found = std::ranges::lower_bound(*members, key, {}, &Member::key);
   return found != members->end() && found->key == key ? &found->value : nullptr;
+}
+
+Json Json::take(std::string_view key) {
+  const Json* const found = find(key);
+  return found ? std::move(*const_cast<Json*>(found)) : Json();  // a part of this one, which is not const
 }
 
 std::string Json::canonical() const {

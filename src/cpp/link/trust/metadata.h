@@ -75,7 +75,6 @@ struct Snapshot {
 struct Target {
   uint64_t length = 0;
   Hashes hashes;
-  Json custom;  // null where there is none
 };
 
 struct Delegation {

@@ -50,8 +50,7 @@ Result<Timestamp> parse_timestamp(const Document& document) {
   const Json::Object& meta = content.object("meta");
   WALLE_TRY(content.status());
   if (meta.size() != 1 || meta[0].key != "snapshot.json")
-    return malformed("\"meta\" of " + std::to_string(meta.size()) + " files", "snapshot.json alone",
-                     document.where);
+    return malformed({"\"meta\" of ", meta.size(), " files"}, "snapshot.json alone", document.where);
   WALLE_ASSIGN(out.snapshot, read_file(meta[0].value, document.where + ", snapshot.json"));
   return out;
 }
@@ -65,7 +64,7 @@ Result<Snapshot> parse_snapshot(const Document& document) {
   WALLE_TRY(content.status());
   for (const Json::Member& entry : meta) {
     if (!entry.key.ends_with(kSuffix))
-      return malformed("the file " + quoted(entry.key), "names that end in .json", document.where);
+      return malformed({"the file ", quoted(entry.key)}, "names that end in .json", document.where);
     const std::string role = entry.key.substr(0, entry.key.size() - kSuffix.size());
     WALLE_ASSIGN(FileMeta file, read_file(entry.value, document.where + ", " + quoted(entry.key)));
     out.files.emplace(role, std::move(file));

@@ -13,7 +13,6 @@ Result<Target> read_target(const Json& entry, const std::string& where) {
   out.length = static_cast<uint64_t>(fields.integer("length", 0));
   WALLE_TRY(fields.status());
   WALLE_ASSIGN(out.hashes, read_hashes(fields));
-  if (const Json* custom = fields.optional("custom")) out.custom = *custom;
   return out;
 }
 
@@ -35,13 +34,13 @@ Result<Delegation> read_delegation(const Json& entry, const std::string& where) 
   WALLE_TRY(fields.status());
   // A delegated "timestamp" would lie where the top-level one does.
   if (out.name.empty() || std::ranges::find(kTopRoleNames, out.name) != kTopRoleNames.end())
-    return malformed("the delegated role " + quoted(out.name), "a name of its own", where);
+    return malformed({"the delegated role ", quoted(out.name)}, "a name of its own", where);
   WALLE_ASSIGN(out.keys, read_role(fields));
   const bool by_path = fields.optional("paths");
   const bool by_hash = fields.optional("path_hash_prefixes");
   if (by_path == by_hash)
     return malformed(by_path ? "paths and path_hash_prefixes" : "neither paths nor path_hash_prefixes",
-                     "one of them", where + ", role " + quoted(out.name));
+                     "one of them", {where, ", role ", quoted(out.name)});
   if (by_path)
     WALLE_TRY(read_texts(fields, "paths", out.paths));
   else
@@ -57,12 +56,11 @@ Status read_delegations(const Crypto& crypto, const Json& entry, const std::stri
   WALLE_TRY(fields.status());
   WALLE_ASSIGN(out.keys, read_keys(crypto, keys, where));
   if (roles.size() > kMostDelegatedRoles)
-    return malformed(std::to_string(roles.size()) + " delegated roles",
-                     "at most " + std::to_string(kMostDelegatedRoles), where);
+    return malformed({roles.size(), " delegated roles"}, {"at most ", kMostDelegatedRoles}, where);
   for (const Json& role : roles) {
     WALLE_ASSIGN(Delegation delegation, read_delegation(role, where));
     if (std::ranges::find(out.delegations, delegation.name, &Delegation::name) != out.delegations.end())
-      return malformed("the role " + quoted(delegation.name) + " twice", "each role once", where);
+      return malformed({"the role ", quoted(delegation.name), " twice"}, "each role once", where);
     out.delegations.push_back(std::move(delegation));
   }
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "link/text.h"
 #include "link/trust/fields.h"
 #include "link/trust/parse.h"
 #include "link/trust/verify.h"
@@ -9,13 +10,12 @@
 namespace walle::link {
 
 namespace {
-Error rollback(std::string_view what, int64_t given, int64_t kept, const std::string& where) {
-  return malformed(std::string(what) + " version " + std::to_string(given),
-                   "at least " + std::to_string(kept) + ", which this device has seen", where);
+Error rollback(Text what, int64_t given, int64_t kept, Text where) {
+  return malformed({what, " version ", given}, {"at least ", kept, ", which this device has seen"}, where);
 }
 
-Error wrong_version(int64_t given, int64_t expected, const std::string& where) {
-  return malformed("version " + std::to_string(given), "version " + std::to_string(expected), where);
+Error wrong_version(int64_t given, int64_t expected, Text where) {
+  return malformed({"version ", given}, {"version ", expected}, where);
 }
 
 std::string file_of(std::string_view role) { return std::string(role) + ".json"; }
@@ -103,7 +103,7 @@ Status TrustedSet::check_no_rollback(const Snapshot& next) const {
   for (const auto& [role, kept] : snapshot_->files) {
     const auto found = next.files.find(role);
     if (found == next.files.end())
-      return malformed("no " + quoted(file_of(role)), "every role that was listed before", "snapshot.json");
+      return malformed({"no ", quoted(file_of(role))}, "every role that was listed before", "snapshot.json");
     if (found->second.version < kept.version)
       return rollback(quoted(role), found->second.version, kept.version, "snapshot.json");
   }
@@ -131,17 +131,17 @@ Result<FileMeta> TrustedSet::listed(std::string_view role) const {
     return internal_error("targets before their snapshot", "link/trust");
   const auto found = snapshot_->files.find(role);
   if (found != snapshot_->files.end()) return found->second;
-  return malformed("no " + quoted(file_of(role)), "every delegated role", "snapshot.json");
+  return malformed({"no ", quoted(file_of(role))}, "every delegated role", "snapshot.json");
 }
 
 Status TrustedSet::check_delegated(const Document& document, const std::string& role,
                                    const std::string& delegator) const {
   if (delegator == name_of(TopRole::root)) return check_top(document, TopRole::targets);
   const Targets* from = targets(delegator);
-  if (!from) return internal_error("role " + quoted(role) + " before " + quoted(delegator), "link/trust");
+  if (!from) return internal_error({"role ", quoted(role), " before ", quoted(delegator)}, "link/trust");
   const auto found = std::ranges::find(from->delegations, role, &Delegation::name);
   if (found == from->delegations.end())
-    return malformed("role " + quoted(role), "a role that " + quoted(delegator) + " delegates to",
+    return malformed({"role ", quoted(role)}, {"a role that ", quoted(delegator), " delegates to"},
                      document.where);
   return check_signatures(*crypto_, document, from->keys, found->keys);
 }
@@ -163,7 +163,7 @@ Status TrustedSet::update_targets(const std::string& role, const std::string& de
 Status TrustedSet::check_delegator(const std::string& role, const std::string& delegator) const {
   const auto found = roles_.find(role);
   if (found == roles_.end())
-    return internal_error("role " + quoted(role) + " before it is read", "link/trust");
+    return internal_error({"role ", quoted(role), " before it is read"}, "link/trust");
   return check_delegated(found->second.document, role, delegator);
 }
 

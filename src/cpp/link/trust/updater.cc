@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "link/limits.h"
+#include "link/text.h"
 #include "link/trust/fields.h"
 #include "link/trust/path_match.h"
 
@@ -65,7 +66,7 @@ Result<std::optional<std::string>> Updater::fetch_metadata(std::string_view role
   WALLE_ASSIGN(Fetched reply, fetch(*transport_, url, most));
   if (is_absent(reply.status)) return std::optional<std::string>();
   if (reply.status != kOk)
-    return network_error("status " + std::to_string(reply.status), "200", "'" + url + "'",
+    return network_error({"status ", reply.status}, "200", {"'", url, "'"},
                          "try again later, and look at the server's log");
   return std::optional(std::move(reply.body));
 }
@@ -76,8 +77,8 @@ Result<std::string> Updater::need_metadata(std::string_view role, int64_t versio
   WALLE_ASSIGN(std::optional<std::string> bytes,
                fetch_metadata(role, asked, std::min(most, meta.length.value_or(most))));
   if (bytes) return std::move(*bytes);
-  return network_error("no file", "version " + std::to_string(version) + " of role " + quoted(role),
-                       "'" + options_.metadata_url + "'", "look whether the server publishes whole releases");
+  return network_error("no file", {"version ", version, " of role ", quoted(role)},
+                       {"'", options_.metadata_url, "'"}, "look whether the server publishes whole releases");
 }
 
 Status Updater::refresh() {
@@ -109,7 +110,7 @@ Status Updater::refresh_timestamp() {
   WALLE_ASSIGN(const std::optional<std::string> bytes,
                fetch_metadata(kRole, kUnversioned, kMostTimestampBytes));
   if (!bytes)
-    return network_error("no timestamp.json", "a repository", "'" + options_.metadata_url + "'",
+    return network_error("no timestamp.json", "a repository", {"'", options_.metadata_url, "'"},
                          "check the address");
   WALLE_ASSIGN(const bool is_new, trusted_->update_timestamp(*bytes));
   if (!is_new) return trusted_->check_timestamp();

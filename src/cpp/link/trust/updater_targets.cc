@@ -3,6 +3,7 @@
 #include <span>
 
 #include "link/limits.h"
+#include "link/text.h"
 #include "link/trust/fields.h"
 #include "link/trust/path_match.h"
 #include "link/trust/updater.h"
@@ -31,8 +32,8 @@ void push_delegations(const Targets& from, const std::string& role, std::string_
   waiting.insert(waiting.end(), next.rbegin(), next.rend());
 }
 
-Error untrue(std::string given, std::string expected, const FoundTarget& found) {
-  return network_error(std::move(given), std::move(expected), "target " + quoted(found.path),
+Error untrue(Text given, Text expected, const FoundTarget& found) {
+  return network_error(given, expected, {"target ", quoted(found.path)},
                        "try again later; nothing of it was kept");
 }
 
@@ -54,14 +55,13 @@ class TargetCheck {
 
   Status add(std::string_view piece) {
     if (piece.size() > found_->target.length - size_)
-      return untrue("more bytes", std::to_string(found_->target.length), *found_);
+      return untrue("more bytes", found_->target.length, *found_);
     size_ += piece.size();
     if (sha256_) WALLE_TRY(sha256_->add(piece));
     return sha512_ ? sha512_->add(piece) : Status();
   }
   Status finish() {
-    if (size_ != found_->target.length)
-      return untrue(std::to_string(size_) + " bytes", std::to_string(found_->target.length), *found_);
+    if (size_ != found_->target.length) return untrue({size_, " bytes"}, found_->target.length, *found_);
     WALLE_TRY(compare(sha256_.get(), found_->target.hashes.sha256));
     return compare(sha512_.get(), found_->target.hashes.sha512);
   }
@@ -73,7 +73,7 @@ class TargetCheck {
   Status compare(Digest* digest, const std::string& expected) const {
     if (!digest) return {};
     WALLE_ASSIGN(const std::string raw, digest->finish());
-    return to_hex(raw) == expected ? Status() : untrue("a digest of " + to_hex(raw), expected, *found_);
+    return to_hex(raw) == expected ? Status() : untrue({"a digest of ", to_hex(raw)}, expected, *found_);
   }
 
   const FoundTarget* found_;
@@ -92,8 +92,8 @@ Result<std::optional<FoundTarget>> Updater::find(const std::string& path) {
     waiting.pop_back();
     if (!seen.insert(step.role).second) continue;
     if (seen.size() > 1 + kMostDelegations)
-      return malformed("more than " + std::to_string(kMostDelegations) + " roles for one target", "fewer",
-                       "target " + quoted(path));
+      return malformed({"more than ", kMostDelegations, " roles for one target"}, "fewer",
+                       {"target ", quoted(path)});
     WALLE_TRY(load_targets(step.role, step.delegator));
     const Targets& targets = *trusted_->targets(step.role);
     if (const auto found = targets.targets.find(path); found != targets.targets.end())
@@ -123,7 +123,7 @@ Status Updater::download(const FoundTarget& found, const std::string& file) {
     };
     const Result<int> status = transport_->get({url}, take);
     if (!status.ok()) return status.status();
-    if (*status != kOk) return Status(untrue("status " + std::to_string(*status), "200", found));
+    if (*status != kOk) return Status(untrue({"status ", *status}, "200", found));
     return check.finish();
   });
 }

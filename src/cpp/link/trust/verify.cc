@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "link/text.h"
 #include "link/trust/fields.h"
 
 namespace walle::link {
@@ -12,7 +13,7 @@ Status check_digest(const Crypto& crypto, DigestKind kind, std::string_view byte
   if (expected.empty()) return {};
   WALLE_ASSIGN(const std::string given, digest_hex(crypto, kind, bytes));
   if (given == expected) return {};
-  return malformed("a digest of " + given, expected, where);
+  return malformed({"a digest of ", given}, expected, where);
 }
 }  // namespace
 
@@ -26,16 +27,15 @@ Status check_signatures(const Crypto& crypto, const Document& document, const Ke
     if (crypto.verify(key->second, document.canonical, signature.bytes) && ++good == role.threshold)
       return {};
   }
-  return malformed(std::to_string(good) + " good signatures of " + std::to_string(document.signatures.size()),
-                   "at least " + std::to_string(role.threshold) + " of the role's " +
-                       std::to_string(role.keyids.size()) + " keys",
+  return malformed({good, " good signatures of ", document.signatures.size()},
+                   {"at least ", role.threshold, " of the role's ", role.keyids.size(), " keys"},
                    document.where);
 }
 
 Status check_file(const Crypto& crypto, std::string_view bytes, const FileMeta& meta,
                   const std::string& where) {
   if (meta.length && bytes.size() != *meta.length)
-    return malformed(std::to_string(bytes.size()) + " bytes", std::to_string(*meta.length), where);
+    return malformed({bytes.size(), " bytes"}, *meta.length, where);
   if (!meta.has_hashes) return {};
   if (meta.hashes.empty()) return malformed("digests of unknown kinds alone", "sha256 or sha512", where);
   WALLE_TRY(check_digest(crypto, DigestKind::sha256, bytes, meta.hashes.sha256, where));
@@ -44,8 +44,8 @@ Status check_file(const Crypto& crypto, std::string_view bytes, const FileMeta& 
 
 Status check_expiry(std::string_view role, int64_t expires, int64_t now) {
   if (now < expires) return {};
-  return network_error("metadata that expired " + std::to_string(now - expires) + " s ago",
-                       "metadata that is valid now", "role " + quoted(role),
+  return network_error({"metadata that expired ", now - expires, " s ago"}, "metadata that is valid now",
+                       {"role ", quoted(role)},
                        "check this device's clock; if it is right, the server has to sign anew");
 }
 

@@ -1,6 +1,7 @@
 #include "link/tunnel/ack_message.h"
 
 #include "base/bytes.h"
+#include "link/text.h"
 #include "link/tunnel/limits.h"
 
 namespace walle::link {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "link/text.h"
 #include "link/tunnel/deflate.h"
 #include "link/tunnel/limits.h"
 
@@ -83,7 +84,7 @@ std::string dictionary_of(std::string_view records) {
 }
 
 Error damaged(std::string_view what) {
-  return model_error("damaged bytes: " + std::string(what), "a message of the tunnel, version 1", "message",
+  return model_error({"damaged bytes: ", what}, "a message of the tunnel, version 1", "message",
                      "look at who sent it: its bytes are no message of records");
 }
 }  // namespace
@@ -124,8 +125,7 @@ Result<std::vector<ReadSection>> read_message(std::string_view bytes, const Dict
   if (!whole.checksum()) return damaged("the checksum differs");
   base::ByteReader in(bytes.substr(0, bytes.size() - sizeof(uint32_t)));
   if (!in.expect(kMagic)) return damaged("no magic number");
-  if (const auto version = in.get<uint8_t>(); version != kVersion)
-    return damaged("version " + std::to_string(version));
+  if (const auto version = in.get<uint8_t>(); version != kVersion) return damaged({"version ", version});
   const uint64_t count = in.varint_count(kLeastSection);
   if (!in.ok() || count == 0 || count > kMostSections) return damaged("the number of streams");
   std::vector<ReadSection> out(count);

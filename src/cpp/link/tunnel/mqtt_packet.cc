@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/utf8.h"
+#include "link/text.h"
 
 namespace walle::link {
 
@@ -58,14 +59,14 @@ class Body {
   bool ok_ = true;
 };
 
-Error bad(std::string_view packet, std::string given) {
-  return network_error(std::move(given), "MQTT 3.1.1", std::string(packet) + " of the broker",
+Error bad(Text packet, Text given) {
+  return network_error(given, "MQTT 3.1.1", {packet, " of the broker"},
                        "look at what answers at this address; the connection was closed");
 }
 
 Status expect(const MqttPacket& packet, MqttType type, uint8_t flags, std::string_view name) {
   if (packet.type != type) return bad(name, "another packet");
-  if (packet.flags != flags) return bad(name, "reserved bits " + std::to_string(packet.flags));
+  if (packet.flags != flags) return bad(name, {"reserved bits ", packet.flags});
   return {};
 }
 
@@ -121,7 +122,7 @@ Result<std::optional<MqttPacket>> mqtt_split(std::string_view bytes, size_t most
   const auto first = static_cast<uint8_t>(bytes[0]);
   const unsigned type = first >> 4;
   // 0 and 15 are reserved; nobody looks at a size before the type is one.
-  if (type == 0 || type == 15) return bad("a packet", "type " + std::to_string(type));
+  if (type == 0 || type == 15) return bad("a packet", {"type ", type});
   size_t size = 0;
   for (size_t i = 1;; ++i) {
     if (i > 4) return bad("a packet", "a size of more than four bytes");
@@ -129,8 +130,7 @@ Result<std::optional<MqttPacket>> mqtt_split(std::string_view bytes, size_t most
     const auto digit = static_cast<uint8_t>(bytes[i]);
     size |= static_cast<size_t>(digit & 0x7f) << (7 * (i - 1));
     if (digit & 0x80) continue;
-    if (size > most)
-      return bad("a packet", std::to_string(size) + " bytes, more than " + std::to_string(most));
+    if (size > most) return bad("a packet", {size, " bytes, more than ", most});
     if (bytes.size() - i - 1 < size) return std::optional<MqttPacket>();
     used = i + 1 + size;
     return std::optional(MqttPacket{.type = static_cast<MqttType>(type),
@@ -155,7 +155,7 @@ Result<MqttPublish> read_publish(const MqttPacket& packet) {
   out.duplicate = packet.flags & 8;
   out.qos = packet.flags >> 1 & 3;
   out.retain = packet.flags & 1;
-  if (out.qos > 1) return bad("PUBLISH", "QoS " + std::to_string(out.qos) + ", which nobody asked for");
+  if (out.qos > 1) return bad("PUBLISH", {"QoS ", out.qos, ", which nobody asked for"});
   if (out.duplicate && !out.qos) return bad("PUBLISH", "a duplicate of QoS 0");
   Body body(packet.body);
   out.topic = body.text();
@@ -182,13 +182,13 @@ Result<MqttSuback> read_suback(const MqttPacket& packet) {
   if (!body.ok() || !out.id || out.codes.empty()) return bad("SUBACK", "no identifier, or no codes");
   for (const char c : out.codes)
     if (c != 0 && c != 1 && c != 2 && static_cast<uint8_t>(c) != 0x80)
-      return bad("SUBACK", "code " + std::to_string(static_cast<uint8_t>(c)));
+      return bad("SUBACK", {"code ", static_cast<uint8_t>(c)});
   return out;
 }
 
 Status read_empty(const MqttPacket& packet) {
   WALLE_TRY(expect(packet, MqttType::pingresp, 0, "PINGRESP"));
-  if (!packet.body.empty()) return bad("PINGRESP", std::to_string(packet.body.size()) + " bytes");
+  if (!packet.body.empty()) return bad("PINGRESP", {packet.body.size(), " bytes"});
   return {};
 }
 

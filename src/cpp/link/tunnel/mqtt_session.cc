@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "link/text.h"
 #include "link/tunnel/limits.h"
 
 namespace walle::link {
@@ -65,7 +66,7 @@ Result<MqttEvent> MqttSession::next() {
 Result<MqttEvent> MqttSession::take(const MqttPacket& packet) {
   MqttEvent event;
   if (!accepted_ && packet.type != MqttType::connack)
-    return network_error("packet type " + std::to_string(static_cast<int>(packet.type)) + " first", "CONNACK",
+    return network_error({"packet type ", static_cast<int>(packet.type), " first"}, "CONNACK",
                          "the broker's answer", "look at what answers at this address");
   switch (packet.type) {
     case MqttType::connack: {
@@ -74,8 +75,8 @@ Result<MqttEvent> MqttSession::take(const MqttPacket& packet) {
         return network_error("a second CONNACK", "one", "the broker's answer",
                              "look at what answers at this address");
       if (connack.code)
-        return network_error("the broker refused: " + std::string(mqtt_connack_reason(connack.code)),
-                             "CONNACK 0", "device '" + options_.client + "'",
+        return network_error({"the broker refused: ", mqtt_connack_reason(connack.code)}, "CONNACK 0",
+                             {"device '", options_.client, "'"},
                              "look whether this device is enrolled and its certificate is valid")
             .of_kind(base::ErrorKind::not_permitted);
       accepted_ = true;
@@ -102,7 +103,7 @@ Result<MqttEvent> MqttSession::take(const MqttPacket& packet) {
       // Without its topics a device would send for ever and hear of nothing.
       if (suback.codes.find('\x80') != std::string_view::npos)
         return network_error("the broker refused a subscription", "the topics of this device",
-                             "device '" + options_.client + "'", "look at the broker's access rules")
+                             {"device '", options_.client, "'"}, "look at the broker's access rules")
             .of_kind(base::ErrorKind::not_permitted);
       event.kind = MqttEvent::Kind::subscribed;
       return event;
@@ -112,14 +113,14 @@ Result<MqttEvent> MqttSession::take(const MqttPacket& packet) {
       ping_sent_ = 0;
       return event;
     default:
-      return network_error("packet type " + std::to_string(static_cast<int>(packet.type)),
-                           "what a broker sends", "the connection", "look at what answers at this address");
+      return network_error({"packet type ", static_cast<int>(packet.type)}, "what a broker sends",
+                           "the connection", "look at what answers at this address");
   }
 }
 
 Error MqttSession::overdue(std::string_view packet, int64_t waited) const {
-  return network_error("no answer within " + std::to_string(waited / 1'000'000) + " s", std::string(packet),
-                       "the broker", "look at the network; the device connects anew by itself")
+  return network_error({"no answer within ", waited / 1'000'000, " s"}, packet, "the broker",
+                       "look at the network; the device connects anew by itself")
       .of_kind(base::ErrorKind::timed_out);
 }
 

@@ -1,4 +1,5 @@
 #include "link/tunnel/tls_socket.h"
+#include "link/text.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -29,7 +30,7 @@ constexpr int MSG_NOSIGNAL = 0;  // Apple: SO_NOSIGPIPE below
 #endif
 
 Error bad_address(std::string_view url) {
-  return argument_error("'" + std::string(url) + "'", "mqtts://host:port", "the broker's address",
+  return argument_error({"'", url, "'"}, "mqtts://host:port", "the broker's address",
                         "take the address that the server printed; without TLS there is no tunnel");
 }
 
@@ -132,10 +133,10 @@ Status TlsSocket::dial(int64_t until) {
   addrinfo* found = nullptr;
   const int code = getaddrinfo(address_.host.c_str(), std::to_string(address_.port).c_str(), &hints, &found);
   if (code != 0)
-    return network_error(gai_strerror(code), "the address of '" + address_.host + "'", "the broker",
+    return network_error(gai_strerror(code), {"the address of '", address_.host, "'"}, "the broker",
                          "look at the network and at the broker's name");
   Status status =
-      network_error("no address", "one at least", "'" + address_.host + "'", "look at the broker's name");
+      network_error("no address", "one at least", {"'", address_.host, "'"}, "look at the broker's name");
   for (const addrinfo* a = found; a && !interrupted_; a = a->ai_next) {
     close();
     fd_ = socket(a->ai_family, a->ai_socktype, a->ai_protocol);
@@ -181,8 +182,8 @@ Status TlsSocket::await(short events, int64_t until, std::string_view what) {
     if (interrupted_) return cancelled_error("a connection that is not wanted any more", "the broker");
     const int64_t left = until - env_.steady_us();
     if (left <= 0)
-      return network_error(std::string(what) + " took too long", "an answer of the broker",
-                           address_.host + ":" + std::to_string(address_.port),
+      return network_error({what, " took too long"}, "an answer of the broker",
+                           {address_.host, ":", address_.port},
                            "look at the network; the device tries again by itself")
           .of_kind(base::ErrorKind::timed_out);
     // Not woken by the pipe, whose bytes are for wait(): it looks every 50 ms whether somebody wants to stop.
@@ -283,8 +284,8 @@ void TlsSocket::wake() {
 void TlsSocket::interrupt() { interrupted_ = true; }
 
 Error TlsSocket::broken(std::string_view doing, int code) const {
-  return network_error(std::string(doing) + ": " + (code ? std::strerror(code) : "the connection was closed"),
-                       "a connection", address_.host + ":" + std::to_string(address_.port),
+  return network_error({doing, ": ", (code ? std::strerror(code) : "the connection was closed")},
+                       "a connection", {address_.host, ":", address_.port},
                        "look at the network; the device connects anew by itself")
       .of_kind(base::ErrorKind::not_connected);
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 
+#include "link/text.h"
 #include "link/tunnel/ack_message.h"
 
 namespace walle::link {
@@ -52,12 +53,12 @@ std::string_view tunnel_state_name(TunnelState state) {
 Result<std::unique_ptr<Tunnel>> Tunnel::make(Env& env, RecordSource& source, Socket& socket,
                                              TunnelOptions options, TunnelListener listener) {
   if (!is_device_id(options.device))
-    return argument_error("device id '" + options.device + "'",
+    return argument_error({"device id '", options.device, "'"},
                           "1 to 64 of the characters A-Z, a-z, 0-9, '-', '_' and '.'", "tunnel",
                           "take the id that the device got when it was enrolled");
   if (options.keepalive_s < 1 || options.keepalive_s > 65'535)
-    return argument_error("a keepalive of " + std::to_string(options.keepalive_s) + " s", "1 to 65535",
-                          "tunnel", "pass seconds");
+    return argument_error({"a keepalive of ", options.keepalive_s, " s"}, "1 to 65535", "tunnel",
+                          "pass seconds");
   return std::unique_ptr<Tunnel>(new Tunnel(env, source, socket, std::move(options), std::move(listener)));
 }
 
@@ -230,8 +231,8 @@ Status Tunnel::hear(const MqttPublish& publish, int64_t now) {
   } else if (publish.topic == kEpochTopic) {
     const std::optional<EpochMessage> epoch = read_epoch(publish.payload);
     if (!epoch)
-      return network_error(std::to_string(publish.payload.size()) + " bytes", "an epoch of 10 bytes",
-                           "topic 'w/epoch'", "look at who writes to it");
+      return network_error({publish.payload.size(), " bytes"}, "an epoch of 10 bytes", "topic 'w/epoch'",
+                           "look at who writes to it");
     ++counted_.epochs;
     if (listener_.on_epoch) listener_.on_epoch(*epoch);
   } else if (publish.topic == down_) {

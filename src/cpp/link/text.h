@@ -1,0 +1,62 @@
+// Pieces of a message, put together where an error is made and nowhere else.
+//
+// Errors are half of what is written in this room, and an error that joins strings makes, moves and destroys
+// five of them on the spot, with a landing pad for each: two thirds of the room's code were that. A Text is
+// two words that point at what is there, so a refusal costs its caller a few stores and one call. Only for
+// parameters: it owns nothing, and what it points at lives until the end of the full expression.
+#pragma once
+
+#include <concepts>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/status.h"
+
+namespace walle::link {
+
+class Text {
+ public:
+  Text(const char* chars) : chars_(chars), size_(std::strlen(chars)) {}       // NOLINT: all implicit, so
+  Text(std::string_view text) : chars_(text.data()), size_(text.size()) {}    // NOLINT: that callers
+  Text(const std::string& text) : chars_(text.data()), size_(text.size()) {}  // NOLINT: write the words
+  Text(std::initializer_list<Text> parts) : size_(parts.size() | kParts) {
+    parts_ = parts.begin();
+  }  // NOLINT
+  template <std::integral Number>
+    requires(!std::same_as<Number, char>)
+  Text(Number number) : number_(static_cast<uint64_t>(number)), size_(kNumber) {  // NOLINT
+    if constexpr (std::is_signed_v<Number>) size_ = number < 0 ? kNegative : kNumber;
+  }
+
+  std::string str() const;
+
+ private:
+  void append_to(std::string& out) const;
+
+  // In size_, which no text in memory reaches.
+  static constexpr uint64_t kParts = uint64_t{1} << 63;
+  static constexpr uint64_t kNumber = uint64_t{1} << 62;
+  static constexpr uint64_t kNegative = kNumber | 1;
+
+  union {
+    const char* chars_;
+    const Text* parts_;
+    uint64_t number_;
+  };
+  uint64_t size_;
+};
+
+// As in base/status.h, which they hide in this room.
+Error argument_error(Text given, Text expected, Text where, Text next);
+Error model_error(Text given, Text expected, Text where, Text next);
+Error resource_error(Text given, Text expected, Text where, Text next);
+Error timeout_error(Text given, Text expected, Text where, Text next);
+Error network_error(Text given, Text expected, Text where, Text next);
+Error task_error(Text given, Text expected, Text where, Text next);
+Error cancelled_error(Text given, Text where);
+Error internal_error(Text given, Text where);
+
+}  // namespace walle::link

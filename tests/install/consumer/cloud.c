@@ -1,0 +1,387 @@
+/* An application whose device follows a server, over an HTTP stack of its own: `consumer_cloud VM_LIBRARY
+ * FOLDER URL ROOT CODE`. Without arguments: checks that wrong calls are refused. Prints one line per promise
+ * kept. */
+#define _POSIX_C_SOURCE 200112L
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <walle/device.h>
+
+static int bad;
+
+static void promise(int kept, const char* what) {
+  printf("%s  %s\n", kept ? "ok" : "FAILED", what);
+  if (!kept) bad = 1;
+}
+
+static int fine(walle_status_t status, const walle_error_t* error) {
+  if (status != WALLE_OK) printf("        %d: %s\n", (int)status, error->message);
+  return status == WALLE_OK;
+}
+
+/* The call failed so, and its message has the word. */
+static int refused(walle_status_t status, walle_status_t expected, const walle_error_t* error,
+                   const char* word) {
+  if (status == expected && strstr(error->message, word)) return 1;
+  printf("        %d: %s\n", (int)status, status == WALLE_OK ? "" : error->message);
+  return 0;
+}
+
+/* ---- the app's HTTP stack: one connection per request, the reply read to its end ---- */
+
+typedef struct stack_t {
+  const char *host, *port;
+  int calls, posts, ranges;
+  int broken; /* 1: no reply; 2: a reply that is none of this API's */
+} stack_t;
+
+static int send_all(int to, const char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t sent = send(to, data, size, 0);
+    if (sent <= 0) return 0;
+    data += sent;
+    size -= (size_t)sent;
+  }
+  return 1;
+}
+
+static int dial(const stack_t* stack) {
+  struct addrinfo wanted, *found = NULL;
+  int to = -1;
+  memset(&wanted, 0, sizeof(wanted));
+  wanted.ai_socktype = SOCK_STREAM;
+  if (getaddrinfo(stack->host, stack->port, &wanted, &found) != 0) return -1;
+  to = socket(found->ai_family, found->ai_socktype, found->ai_protocol);
+  if (to >= 0 && connect(to, found->ai_addr, found->ai_addrlen) != 0) {
+    close(to);
+    to = -1;
+  }
+  freeaddrinfo(found);
+  return to;
+}
+
+static int write_request(int to, const stack_t* stack, const walle_http_request_t* request) {
+  static char head[16384];
+  const char* path = strchr(strstr(request->url, "//") + 2, '/');
+  size_t i;
+  int n = snprintf(head, sizeof(head), "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n", request->method,
+                   path ? path : "/", stack->host);
+  if (request->from)
+    n += snprintf(head + n, sizeof(head) - (size_t)n, "Range: bytes=%llu-\r\n",
+                  (unsigned long long)request->from);
+  for (i = 0; i < request->header_count; ++i)
+    n += snprintf(head + n, sizeof(head) - (size_t)n, "%s: %s\r\n", request->headers[2 * i],
+                  request->headers[2 * i + 1]);
+  if (request->content_type)
+    n += snprintf(head + n, sizeof(head) - (size_t)n, "Content-Type: %s\r\nContent-Length: %zu\r\n",
+                  request->content_type, request->body_bytes);
+  n += snprintf(head + n, sizeof(head) - (size_t)n, "\r\n");
+  return n < (int)sizeof(head) && send_all(to, head, (size_t)n) &&
+         send_all(to, (const char*)request->body, request->body_bytes);
+}
+
+static int read_reply(int from, walle_http_sink_t take, void* sink) {
+  static char reply[1 << 22];
+  size_t size = 0;
+  ssize_t got;
+  char* body;
+  int status;
+  while (size < sizeof(reply) - 1 && (got = recv(from, reply + size, sizeof(reply) - 1 - size, 0)) > 0)
+    size += (size_t)got;
+  reply[size] = 0;
+  body = strstr(reply, "\r\n\r\n");
+  if (!body || sscanf(reply, "HTTP/1.1 %d", &status) != 1) return 0;
+  body += 4;
+  if (status / 100 == 2 && take(sink, body, size - (size_t)(body - reply)) != 0) return 0;
+  return status;
+}
+
+static int http(void* user, const walle_http_request_t* request, walle_http_sink_t take, void* sink) {
+  stack_t* stack = (stack_t*)user;
+  int to, status = 0;
+  ++stack->calls;
+  if (request->struct_size < sizeof(*request)) return 0;
+  stack->posts += strcmp(request->method, "POST") == 0;
+  stack->ranges += request->from > 0;
+  if (stack->broken == 1) return 0;
+  if (stack->broken == 2) {
+    take(sink, "{\"device\": 7}", 13);
+    return 200;
+  }
+  to = dial(stack);
+  if (to < 0) return 0;
+  if (write_request(to, stack, request)) status = read_reply(to, take, sink);
+  close(to);
+  return status;
+}
+
+/* ---- promises ---- */
+
+static void refuses_null(void) {
+  walle_error_t error;
+  walle_cloud_state_t state;
+  char text[WALLE_DEVICE_HEADER_BYTES];
+  memset(&state, 0, sizeof(state));
+  state.struct_size = sizeof(state);
+  memset(text, 'x', sizeof(text));
+  promise(refused(walle_device_connect(NULL, NULL, &error), WALLE_ARGUMENT, &error, "device"),
+          "no device connects");
+  promise(refused(walle_device_header(NULL, text, &error), WALLE_ARGUMENT, &error, "device") && text[0] == 0,
+          "no device has a header, and the text says so");
+  promise(refused(walle_device_header(NULL, NULL, &error), WALLE_ARGUMENT, &error, "text"),
+          "a header needs a place");
+  promise(refused(walle_device_saw_header(NULL, "X-Walle-Up", "7", &error), WALLE_ARGUMENT, &error, "device"),
+          "no device sees a reply");
+  promise(walle_device_saw_header(NULL, "Content-Type", "text/plain", &error) == WALLE_OK,
+          "other headers cost nothing");
+  promise(refused(walle_device_saw_header(NULL, NULL, "7", &error), WALLE_ARGUMENT, &error, "name") &&
+              refused(walle_device_saw_header(NULL, "X-Walle-Up", NULL, &error), WALLE_ARGUMENT, &error,
+                      "value"),
+          "a header has a name and a value");
+  promise(refused(walle_device_pull(NULL, &error), WALLE_ARGUMENT, &error, "device"), "no device pulls");
+  promise(refused(walle_device_cloud(NULL, &state, &error), WALLE_ARGUMENT, &error, "device"),
+          "no device has a state");
+  promise(refused(walle_device_cloud(NULL, NULL, &error), WALLE_ARGUMENT, &error, "state"),
+          "a state needs a place");
+  promise(refused(walle_device_disconnect(NULL, &error), WALLE_ARGUMENT, &error, "device"),
+          "no device disconnects");
+  promise(walle_device_pull(NULL, NULL) == WALLE_ARGUMENT, "nobody has to ask why");
+}
+
+static void tells_who_it_is(void) {
+  walle_error_t error;
+  walle_device_profile_t profile;
+  char text[WALLE_DEVICE_HEADER_BYTES + 1], again[WALLE_DEVICE_HEADER_BYTES];
+  memset(&profile, 0, sizeof(profile));
+  memset(text, '#', sizeof(text));
+  promise(refused(walle_profile_header(NULL, text, &error), WALLE_ARGUMENT, &error, "profile") &&
+              refused(walle_profile_header(&profile, NULL, &error), WALLE_ARGUMENT, &error, "text"),
+          "a profile and a place are needed");
+  promise(refused(walle_profile_header(&profile, text, &error), WALLE_ARGUMENT, &error, "struct_size"),
+          "a profile without its size is refused");
+  profile.struct_size = (size_t)1 << 40;
+  promise(refused(walle_profile_header(&profile, text, &error), WALLE_ARGUMENT, &error, "struct_size"),
+          "so is one of a size that none has");
+  profile.struct_size = sizeof(profile);
+  promise(refused(walle_profile_header(&profile, text, &error), WALLE_ARGUMENT, &error, "device_id"),
+          "a profile names its device");
+  profile.device_id = "d-1";
+  profile.app = "com.example.shop";
+  profile.app_version = "not a version";
+  promise(refused(walle_profile_header(&profile, text, &error), WALLE_ARGUMENT, &error, "app_version") &&
+              text[0] == '#',
+          "a version that is none is named, and nothing is written");
+  profile.app_version = "10.30.4";
+  profile.os = "lunix";
+  promise(refused(walle_profile_header(&profile, text, &error), WALLE_ARGUMENT, &error, "linux"),
+          "a system that is none is told what may have been meant");
+  profile.os = NULL;
+  promise(fine(walle_profile_header(&profile, text, &error), &error) &&
+              strlen(text) == WALLE_DEVICE_HEADER_BYTES - 1 && text[WALLE_DEVICE_HEADER_BYTES] == '#' &&
+              strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == 48,
+          "a header is 48 characters and a zero");
+  profile.device_id = "d-2";
+  promise(fine(walle_profile_header(&profile, again, &error), &error) && strcmp(text, again) != 0,
+          "another device has another");
+  profile.device_id = "d-1";
+  profile.active = 5;
+  profile.struct_size = offsetof(walle_device_profile_t, op_set); /* of an older header */
+  promise(fine(walle_profile_header(&profile, again, &error), &error) && strcmp(text, again) == 0,
+          "what lies beyond struct_size is not read");
+}
+
+static void sleep_ms(int ms) {
+  struct timespec pause;
+  pause.tv_sec = ms / 1000;
+  pause.tv_nsec = (long)(ms % 1000) * 1000000L;
+  nanosleep(&pause, NULL);
+}
+
+/* Until that many pulls have ended, at most 20 s. */
+static int pulled(walle_device_t* device, uint64_t count, walle_cloud_state_t* state) {
+  walle_error_t error;
+  int i;
+  for (i = 0; i < 1000; ++i) {
+    state->struct_size = sizeof(*state);
+    if (!fine(walle_device_cloud(device, state, &error), &error)) return 0;
+    if (state->pulls >= count && !state->pulling) return 1;
+    sleep_ms(20);
+  }
+  printf("        %llu pulls: %s\n", (unsigned long long)state->pulls, state->error);
+  return 0;
+}
+
+static void refuses_servers(walle_device_t* device, const walle_cloud_options_t* good, stack_t* stack) {
+  walle_error_t error;
+  walle_cloud_options_t options = *good;
+  char text[WALLE_DEVICE_HEADER_BYTES];
+  promise(refused(walle_device_header(device, text, &error), WALLE_ARGUMENT, &error, "not connected") &&
+              refused(walle_device_pull(device, &error), WALLE_ARGUMENT, &error, "walle_device_connect"),
+          "a device that follows nobody says so");
+  promise(refused(walle_device_connect(device, NULL, &error), WALLE_ARGUMENT, &error, "options"),
+          "options are needed");
+  options.struct_size = 0;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "struct_size"),
+          "and their size");
+  options = *good;
+  options.app = NULL;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "app"),
+          "and the app's name");
+  options = *good;
+  options.url = "ftp://example.com";
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "url"),
+          "an address is one of HTTP");
+  options = *good;
+  options.app_version = "new";
+  stack->broken = 1;
+  promise(refused(walle_device_connect(device, good, &error), WALLE_NETWORK, &error, "reply") &&
+              stack->calls > 0,
+          "a server that is not there is an error of the network");
+  stack->broken = 2;
+  promise(refused(walle_device_connect(device, good, &error), WALLE_NETWORK, &error, "lacks"),
+          "so is a reply that is none");
+  stack->broken = 0;
+  options = *good;
+  options.enrol_code = NULL;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "code"),
+          "who has not enrolled needs a code");
+  options.enrol_code = "another";
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_NETWORK, &error, "code"),
+          "that the server knows");
+  promise(walle_device_cloud(device, NULL, NULL) == WALLE_ARGUMENT, "it still follows nobody");
+}
+
+static void follows(walle_device_t* device, const walle_cloud_options_t* options, stack_t* stack) {
+  walle_error_t error;
+  walle_cloud_state_t state;
+  walle_device_tasks_t* tasks = NULL;
+  char text[WALLE_DEVICE_HEADER_BYTES];
+  uint64_t before;
+  memset(&state, 0, sizeof(state));
+  promise(fine(walle_device_connect(device, options, &error), &error) && stack->posts > 0,
+          "the device enrols and follows");
+  promise(refused(walle_device_connect(device, options, &error), WALLE_ARGUMENT, &error, "is connected"),
+          "once");
+  promise(pulled(device, 1, &state) && strcmp(state.error, "") == 0 && state.epoch == 1,
+          "it pulls by itself");
+  promise(strcmp(state.device_id, "d-1") == 0 && strcmp(state.transport, "the app's") == 0 &&
+              strcmp(state.tunnel, "") == 0,
+          "the state tells who it is, what carries requests, and that there is no tunnel");
+  promise(fine(walle_device_tasks(device, &tasks, &error), &error) && walle_device_tasks_count(tasks) == 1 &&
+              strcmp(walle_device_tasks_at(tasks, 0)->name, "shop") == 0,
+          "the task is there");
+  walle_device_tasks_free(tasks);
+  promise(fine(walle_device_header(device, text, &error), &error) && strlen(text) == 48,
+          "the header of a request is there");
+  before = state.pulls;
+  promise(fine(walle_device_saw_header(device, "x-walle-up", "not a number", &error), &error) &&
+              fine(walle_device_saw_header(device, "X-Walle-Up", "1", &error), &error) &&
+              fine(walle_device_saw_header(device, "Content-Type", "7", &error), &error),
+          "replies are seen");
+  sleep_ms(300);
+  promise(pulled(device, before, &state) && state.pulls == before, "what tells nothing new starts no pull");
+  promise(fine(walle_device_saw_header(device, "x-WALLE-up", "7", &error), &error) &&
+              pulled(device, before + 1, &state),
+          "a newer plan does");
+  before = state.pulls;
+  promise(fine(walle_device_pull(device, &error), &error) && pulled(device, before + 1, &state),
+          "and so does the app");
+  memset(&state, '#', sizeof(state));
+  state.struct_size = offsetof(walle_cloud_state_t, reports);
+  promise(fine(walle_device_cloud(device, &state, &error), &error) && state.epoch == 1 &&
+              ((const char*)&state)[offsetof(walle_cloud_state_t, reports)] == '#',
+          "a smaller state is filled to its end and no further");
+  state.struct_size = 3;
+  promise(refused(walle_device_cloud(device, &state, &error), WALLE_ARGUMENT, &error, "struct_size"),
+          "one without room for its size is refused");
+}
+
+static void tries_a_tunnel(walle_device_t* device, const walle_cloud_options_t* good) {
+  walle_error_t error;
+  walle_cloud_state_t state;
+  walle_cloud_options_t options = *good;
+  int i;
+  options.enrol_code = NULL; /* the folder has enrolled */
+  options.broker = "mqtt://127.0.0.1:1883";
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "mqtts://"),
+          "there is no tunnel without TLS");
+  promise(walle_device_pull(device, NULL) == WALLE_ARGUMENT, "and then the device follows nobody");
+  options.broker = "mqtts://127.0.0.1:1"; /* where nobody listens */
+  promise(fine(walle_device_connect(device, &options, &error), &error), "a broker that is away is no error");
+  memset(&state, 0, sizeof(state));
+  for (i = 0; i < 500 && !state.tunnel_error[0]; ++i) {
+    state.struct_size = sizeof(state);
+    if (!fine(walle_device_cloud(device, &state, &error), &error)) break;
+    sleep_ms(20);
+  }
+  promise(strcmp(state.tunnel, "offline") == 0 || strcmp(state.tunnel, "connecting") == 0,
+          "the tunnel is not open");
+  promise(strstr(state.tunnel_error, "127.0.0.1") != NULL && state.acknowledged == 0, "and says why");
+  promise(fine(walle_device_disconnect(device, &error), &error), "both end");
+}
+
+static void lives(char** arguments) {
+  static char root[65536];
+  walle_error_t error;
+  walle_device_options_t options;
+  walle_cloud_options_t cloud;
+  walle_device_t* device = NULL;
+  walle_cloud_state_t state;
+  static char host[256];
+  char text[WALLE_DEVICE_HEADER_BYTES];
+  stack_t stack = {host, NULL, 0, 0, 0, 0};
+  FILE* file = fopen(arguments[4], "rb");
+  char* colon;
+  memset(&options, 0, sizeof(options));
+  memset(&cloud, 0, sizeof(cloud));
+  memset(&state, 0, sizeof(state));
+  state.struct_size = sizeof(state);
+  snprintf(host, sizeof(host), "%s", strstr(arguments[3], "//") + 2);
+  colon = strchr(host, ':');
+  *colon = 0;
+  stack.port = colon + 1;
+  cloud.root_bytes = file ? fread(root, 1, sizeof(root), file) : 0;
+  if (file) fclose(file);
+  options.struct_size = sizeof(options);
+  options.vm_library = arguments[1];
+  promise(fine(walle_device_open(arguments[2], &options, &device, &error), &error), "the folder is a device");
+  if (!device) return;
+  cloud.struct_size = sizeof(cloud);
+  cloud.url = arguments[3];
+  cloud.root = root;
+  cloud.app = "com.example.shop";
+  cloud.app_version = "1.0.0";
+  cloud.enrol_code = arguments[5];
+  cloud.http = http;
+  cloud.http_user = &stack;
+  refuses_servers(device, &cloud, &stack);
+  follows(device, &cloud, &stack);
+  promise(fine(walle_device_disconnect(device, &error), &error) &&
+              fine(walle_device_disconnect(device, &error), &error),
+          "it follows nobody any more, twice");
+  promise(refused(walle_device_cloud(device, &state, &error), WALLE_ARGUMENT, &error, "not connected") &&
+              refused(walle_device_header(device, text, &error), WALLE_ARGUMENT, &error, "not connected"),
+          "and tells nothing");
+  tries_a_tunnel(device, &cloud);
+  cloud.enrol_code = NULL;
+  promise(fine(walle_device_connect(device, &cloud, &error), &error), "it follows again, without a code");
+  promise(fine(walle_device_close(device, &error), &error), "closing ends that");
+  promise(refused(walle_device_pull(device, &error), WALLE_ARGUMENT, &error, "not connected") &&
+              refused(walle_device_connect(device, &cloud, &error), WALLE_ARGUMENT, &error, "closed"),
+          "a closed device follows nobody");
+  walle_device_free(device);
+}
+
+int main(int count, char** arguments) {
+  if (count == 6) {
+    lives(arguments);
+  } else {
+    refuses_null();
+    tells_who_it_is();
+  }
+  return bad;
+}
