@@ -1,8 +1,9 @@
 """How well the search chooses and predicts, and what it takes: ``pytest bench/search``.
 
-Targets: regret of the fitted table median 1.01, worst 1.08 on shapes it was not fitted on; predicted / measured
-time of whole models within 0.8 and 1.25; cold search of ResNet-50 below 100 ms, cached below 2 ms. Figures
-depend on the machine and on what else it does, so what is asserted is looser and what was measured is printed.
+Targets: regret of the fitted table median 1.01, worst 1.08 on shapes it was not fitted on; predicted /
+measured time of whole models within 0.8 and 1.25; cold search of ResNet-50 below 100 ms, cached below 2 ms.
+Figures depend on the machine and on what else it does, so what is asserted is looser, and what was measured
+is printed.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def test_regret(benchmark: Any, request: pytest.FixtureRequest) -> None:
     )
     found = tune.quality(measured)
     print(
-        f"\nregret of {found.choices} choices: median {found.median_regret:.3f}, mean {found.mean_regret:.3f},"
-        f" worst {found.worst_regret:.3f} ({found.worst});"
+        f"\nregret of {found.choices} choices: median {found.median_regret:.3f},"
+        f" mean {found.mean_regret:.3f}, worst {found.worst_regret:.3f} ({found.worst});"
         f" predicted / measured {found.median_ratio:.2f} ({found.low_ratio:.2f} to {found.high_ratio:.2f})"
     )
     benchmark.extra_info.update(vars(found))

@@ -1,5 +1,6 @@
 #include "search/machine_costs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -17,6 +18,12 @@ constexpr int64_t kMostBytes = 4096;
 constexpr double DeviceProfile::* kFigures[] = {&DeviceProfile::flop,    &DeviceProfile::step,
                                                 &DeviceProfile::l1_byte, &DeviceProfile::l2_byte,
                                                 &DeviceProfile::l3_byte, &DeviceProfile::memory_byte};
+
+// Whether it has rows for the instruction set in use; WALLE_CPU may name one that was not measured.
+bool fitted_for(const CostTable& table, const backends::Backend& host) {
+  return std::ranges::any_of(table.profiles,
+                             [&](const DeviceProfile& p) { return host.target().starts_with(p.isa + " "); });
+}
 
 // What a profile holds for: the device, and what of it the session may use.
 std::string machine_of(const backends::Backend& host) { return host.device() + "|" + host.target(); }
@@ -76,7 +83,8 @@ std::shared_ptr<const CostModel> machine_costs(const backends::Backend& host, ba
   const std::lock_guard lock(mutex);
   std::shared_ptr<const CostModel>& model = made[machine_of(host)];
   if (model) return model;
-  if (const CostTable* table = table_for(host.device())) {
+  const CostTable* table = table_for(host.device());
+  if (table && fitted_for(*table, host)) {
     model = std::make_shared<CostModel>(*table);
   } else {
     model = std::make_shared<CostModel>(cost_tables().front(), kept_profile(host, env, folder));

@@ -194,5 +194,7 @@ class Explanation:
             "unaccounted_ms": self.unaccounted_ms,
             "by_algorithm": self.by_algorithm(),
             "by_name": self.by_name(),
-            "rows": [vars(r) | {"ms": self.time_of(r)} for r in shown],
+            "rows": [
+                vars(r) | {"ms": self.time_of(r), "choices": [vars(c) for c in r.choices]} for r in shown
+            ],
         }

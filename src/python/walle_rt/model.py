@@ -124,7 +124,8 @@ class Model:
             ModelError: the model cannot be prepared.
             ResourceError: memory is short.
         """
-        count = thread_count(threads)
+        count, tuned = thread_count(threads), check_count("tune", tune)
+        cache = path_text(plan_cache, "session") if plan_cache else ""
         options = {
             "backend": check_text("backend", backend),
             "threads": count,
@@ -136,8 +137,8 @@ class Model:
             "claim": claim,
             "fold": fold,
             "placement": check_text("placement", placement),
-            "tune": check_count("tune", tune),
-            "plan_cache": path_text(plan_cache, "session") if plan_cache else "",
+            "tune": tuned,
+            "plan_cache": cache,
         }
         native = self._native.session(
             backend,
@@ -150,8 +151,8 @@ class Model:
             claim,
             fold,
             placement,
-            options["tune"],
-            options["plan_cache"],
+            tuned,
+            cache,
         )
         return Session(self, native, options)
 
