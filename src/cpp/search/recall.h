@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "search/make_plan.h"
+#include "search/search_options.h"
 
 namespace walle::search {
 

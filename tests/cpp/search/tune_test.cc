@@ -79,7 +79,7 @@ TEST(Tune, MeasuresAsManyAsAskedFor) {
   ASSERT_TRUE(make_plan(p, {&backend}, {.tune = 1}).ok());
   EXPECT_EQ(backend.prepared, (std::array<int, 4>{0, 2, 0, 0}));
   backend.prepared = {};
-  ASSERT_TRUE(make_plan(p, {&backend}, {.search = false, .tune = 3}).ok());
+  ASSERT_TRUE(make_plan(p, {&backend}, {.tune = 3, .search = false}).ok());
   EXPECT_EQ(backend.prepared, (std::array<int, 4>{})) << "nothing is chosen, so nothing is measured";
 }
 
