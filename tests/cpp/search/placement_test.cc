@@ -142,7 +142,7 @@ const ir::OpDef kOdd{.name = "Odd"};
 TEST(Choices, ListEveryCandidateOfEveryBackend) {
   const Fake some("some", "Relu"), none("none", "Else");
   const ops::Program p = one_node(kRelu);
-  const auto choices = choices_for(p, p.nodes[0], {&none, &some}, 2);
+  const auto choices = choices_for(p, p.nodes[0], {&none, &some}, 2, reference_costs());
   ASSERT_TRUE(choices.ok());
   ASSERT_EQ(choices->size(), 2u);
   for (const Choice& c : *choices) EXPECT_EQ(c.backend, &some);
@@ -151,7 +151,7 @@ TEST(Choices, ListEveryCandidateOfEveryBackend) {
 TEST(Choices, ANodeNobodyRunsIsDescribed) {
   const Fake some("some", "Relu");
   const ops::Program p = one_node(kOdd);
-  const auto choices = choices_for(p, p.nodes[0], {&some}, 1);
+  const auto choices = choices_for(p, p.nodes[0], {&some}, 1, reference_costs());
   ASSERT_FALSE(choices.ok());
   EXPECT_EQ(choices.error().group(), base::ErrorGroup::backend);
   for (const char* part : {"Odd(bfloat16[2, 3])", "origin"})
