@@ -1,5 +1,5 @@
-// The backend interface: which nodes it can run, by which algorithms at what predicted cost, a prepared
-// kernel, and the memory that kernel works in.
+// The backend interface: which nodes it can run, by which algorithms doing how much work, a prepared kernel,
+// and the memory that kernel works in.
 //
 // A Backend is immutable and shared by all threads. A Kernel is immutable after prepare() and may run on any
 // thread; everything that changes during a run is in RunArgs. A NodeView's constants are host memory of the
@@ -10,20 +10,23 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "backends/device_profile.h"
+#include "backends/features.h"
 #include "backends/memory.h"
 #include "ops/program.h"
 
 namespace walle::backends {
 
-// One way to run a node. `algorithm` names the kernel the way traces, cost tables and benchmarks do.
+// One way to run a node. `algorithm` names the kernel the way traces and benchmarks do.
 struct Candidate {
   std::string algorithm;
   std::vector<std::pair<std::string, int64_t>> parameters;  // for people: explain() shows them
-  double cost_ms = 0;                                       // predicted
+  Features features;                                        // what its time is predicted from
   int64_t workspace_bytes = 0;  // scratch memory during run, planned into the arena
   int choice = 0;               // the backend's own tag, given back to prepare()
   // Bound of its error against float64, as a multiple of the error of the sums an operator is defined by in
@@ -123,9 +126,13 @@ class Backend {
   virtual Status ready() const { return {}; }
   // What it runs on here, for people: an instruction set, a device.
   virtual std::string target() const { return ""; }
+  // The kind of device that a table of costs holds for ("AuthenticAMD 25 17"); empty where nobody can tell.
+  virtual std::string device() const { return ""; }
+  // Measures this device, in less than 100 ms. Nothing where the host's figures are as good.
+  virtual std::optional<DeviceProfile> profile() const { return std::nullopt; }
   // Also asked for composites, which a backend may claim whole.
   virtual bool supports(const NodeView& node) const = 0;
-  // At least one when supports(); costs filled in for `threads`.
+  // At least one when supports(); features filled in for `threads`.
   virtual std::vector<Candidate> candidates(const NodeView& node, int threads) const = 0;
   virtual Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
                                                   PrepareContext& context) const = 0;

@@ -10,6 +10,23 @@ namespace py = pybind11;
 
 namespace {
 
+py::dict choice_dict(const runtime::ExplainChoice& choice) {
+  py::dict features;
+  for (int i = 0; i < backends::kQuantities; ++i)
+    features[py::str(std::string(backends::kQuantityNames[i]))] = choice.features.amount[i];
+  py::dict out;
+  out["backend"] = choice.backend;
+  out["algorithm"] = choice.algorithm;
+  out["kernel"] = std::string(choice.features.kernel);
+  out["isa"] = std::string(choice.features.isa);
+  out["features"] = features;
+  out["threads"] = choice.features.threads;
+  out["predicted_ms"] = choice.predicted_ms;
+  out["measured_ms"] = choice.measured_ms;
+  out["taken"] = choice.taken;
+  return out;
+}
+
 py::dict row_dict(const runtime::ExplainRow& row) {
   py::dict parameters;
   for (const auto& [name, value] : row.parameters) parameters[py::str(name)] = value;
@@ -32,6 +49,9 @@ py::dict row_dict(const runtime::ExplainRow& row) {
   out["measured_runs"] = row.measured_runs;
   out["measured_ms"] = row.measured_ms;
   out["losers"] = row.losers;
+  py::list choices;
+  for (const runtime::ExplainChoice& choice : row.choices) choices.append(choice_dict(choice));
+  out["choices"] = choices;
   return out;
 }
 
@@ -52,6 +72,9 @@ py::dict explain(NativeSession& session) {
   out["activation_bytes"] = report.activation_bytes;
   out["aliases"] = report.aliases;
   out["predicted_ms"] = report.predicted_ms;
+  out["search_ms"] = report.search_ms;
+  out["costs"] = report.costs;
+  out["plan_sources"] = report.plan_sources;
   out["profiled_runs"] = report.profiled_runs;
   out["wall_ms"] = report.wall_ms;
   out["program"] = report.program;

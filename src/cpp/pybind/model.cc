@@ -66,7 +66,8 @@ ModelPtr create(const ModelDataHandle& handle, bool fold) {
 std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
                                        const std::string& precision, const std::string& accuracy, bool search,
                                        bool merge, bool fuse, bool claim, bool fold,
-                                       const std::string& placement) {
+                                       const std::string& placement, int tune,
+                                       const std::string& plan_cache) {
   const runtime::SessionOptions options{.backend = backend,
                                         .threads = threads,
                                         .precision = precision,
@@ -76,7 +77,9 @@ std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string&
                                         .fuse = fuse,
                                         .claim = claim,
                                         .fold = fold,
-                                        .placement = placement};
+                                        .placement = placement,
+                                        .tune = tune,
+                                        .plan_cache = plan_cache};
   return std::make_unique<NativeSession>(model, unwrap(model->session(options)));
 }
 
@@ -119,7 +122,7 @@ void bind_model(py::module_& m) {
       .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"),
            py::arg("accuracy") = "normal", py::arg("search") = true, py::arg("merge") = true,
            py::arg("fuse") = true, py::arg("claim") = true, py::arg("fold") = true,
-           py::arg("placement") = "cost");
+           py::arg("placement") = "cost", py::arg("tune") = 0, py::arg("plan_cache") = "");
 }
 
 }  // namespace walle::pybind

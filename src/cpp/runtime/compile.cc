@@ -1,21 +1,32 @@
 #include "runtime/compile.h"
 
+#include "runtime/backend_list.h"
 #include "runtime/infer_shapes.h"
 #include "runtime/lower_node.h"
 #include "runtime/merge.h"
 #include "runtime/plan_log.h"
 #include "runtime/segment_builder.h"
+#include "search/machine_costs.h"
 #include "search/make_plan.h"
 
 namespace walle::runtime {
 
 namespace {
-Result<search::SearchOptions> search_options(const SessionOptions& options) {
+Result<search::SearchOptions> search_options(SharedState& shared) {
+  const SessionOptions& options = shared.options;
+  // The profile of a machine without a table lies beside the plans, or where those of tuned sessions would.
+  if (!shared.costs)
+    shared.costs =
+        search::machine_costs(host_backend(), base::Env::system(), search::cache_folder(options.plan_cache));
+
   WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));
   WALLE_ASSIGN(const double most_error, error_limit(options.accuracy));
   return search::SearchOptions{.threads = options.threads,
+                               .costs = shared.costs.get(),
+                               .tune = options.tune,
                                .search = options.search,
                                .most_error = most_error,
+                               .cache = shared.cache.get(),
                                .random_placement = seed};
 }
 }  // namespace
@@ -34,7 +45,7 @@ Result<std::unique_ptr<Segment>> compile(const ir::Graph& graph, int begin, cons
   WALLE_ASSIGN(std::unique_ptr<Segment> segment, builder.finish(last_use));
   ops::Program program = builder.take_program();
   WALLE_TRY(merge(program, shared.backends, shared.options));
-  WALLE_ASSIGN(const search::SearchOptions options, search_options(shared.options));
+  WALLE_ASSIGN(const search::SearchOptions options, search_options(shared));
   WALLE_ASSIGN(search::Plan plan, search::make_plan(program, shared.backends, options));
   // The plan is made ready to run: kernels prepared, operands resolved.
   WALLE_ASSIGN(segment->executable,

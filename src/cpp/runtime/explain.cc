@@ -29,6 +29,26 @@ void describe_value(const Executable& exe, int memory, ops::Ref r, ExplainRow& r
   row.offset = at.offset;
 }
 
+const char* source_name(search::PlanSource source) {
+  switch (source) {
+    case search::PlanSource::kept: return "kept";
+    case search::PlanSource::not_kept: return "not_kept";
+    case search::PlanSource::mended: return "mended";
+    case search::PlanSource::cache: return "cache";
+    case search::PlanSource::search: break;
+  }
+  return "search";
+}
+
+ExplainChoice described(const search::Choice& choice, bool taken) {
+  return {.backend = std::string(choice.backend->name()),
+          .algorithm = choice.candidate.algorithm,
+          .features = choice.candidate.features,
+          .predicted_ms = choice.predicted_ms,
+          .measured_ms = choice.measured_ms,
+          .taken = taken};
+}
+
 void describe_node(const Executable& exe, const search::Step& step, ExplainRow& row) {
   const ops::ProgramNode& node = exe.program().nodes[step.node];
   const backends::Candidate& chosen = step.chosen.candidate;
@@ -38,7 +58,9 @@ void describe_node(const Executable& exe, const search::Step& step, ExplainRow& 
   row.flops = cost.flops;
   row.bytes = cost.bytes;
   for (const search::Choice& loser : step.losers)
-    row.losers.emplace_back(loser.candidate.algorithm, loser.candidate.cost_ms);
+    row.losers.emplace_back(loser.candidate.algorithm, loser.cost_ms());
+  row.choices.push_back(described(step.chosen, true));
+  for (const search::Choice& loser : step.losers) row.choices.push_back(described(loser, false));
   const auto first = std::ranges::find_if(node.outputs, [](ops::Ref r) { return r >= 0; });
   if (first != node.outputs.end()) describe_value(exe, step.memory, *first, row);
 }
@@ -95,6 +117,8 @@ void explain_segment(const GraphRunner& runner, const Segment& segment, ExplainR
   report.activation_bytes += plan.activation_bytes;
   report.aliases += plan.aliases;
   report.predicted_ms += plan.predicted_ms;
+  report.search_ms += plan.search_ms;
+  ++report.plan_sources[source_name(plan.source)];
   report.program += "segment " + std::to_string(segment.begin) + ".." + std::to_string(segment.end) + " of " +
                     runner.graph().name + "\n" + ops::dump(exe.program());
 }

@@ -10,6 +10,16 @@
 
 namespace walle::runtime {
 
+// One way to run a step, taken or not.
+struct ExplainChoice {
+  std::string backend;
+  std::string algorithm;
+  backends::Features features;
+  double predicted_ms = 0;
+  double measured_ms = 0;  // by a tuned search; 0: not measured
+  bool taken = false;
+};
+
 // One step of one plan: a node, or a copy between memories (op "copy"). Plan 0: what the executor does
 // outside plans - nodes that it runs itself, each without the steps of its bodies; making plans (op "plan");
 // steps of plans that made room for others (op "dropped").
@@ -32,6 +42,7 @@ struct ExplainRow {
   int64_t measured_runs = 0;                           // of this step, under profile()
   double measured_ms = 0;                              // mean of those runs; 0 without any
   std::vector<std::pair<std::string, double>> losers;  // algorithm, predicted ms
+  std::vector<ExplainChoice> choices;                  // of nodes: the one taken first, then the losers
 };
 
 struct ExplainReport {
@@ -42,9 +53,12 @@ struct ExplainReport {
   int64_t activation_bytes = 0;
   int aliases = 0;
   double predicted_ms = 0;
-  int64_t profiled_runs = 0;  // of the session
-  double wall_ms = 0;         // mean of those; what the rows do not add up to is not accounted for
-  std::string program;        // text dump of every lowered segment
+  double search_ms = 0;                     // that making these plans took, kernels not included
+  std::string costs;                        // the table of costs
+  std::map<std::string, int> plan_sources;  // how many plans were "search"ed for, came from the "cache" ...
+  int64_t profiled_runs = 0;                // of the session
+  double wall_ms = 0;   // mean of those; what the rows do not add up to is not accounted for
+  std::string program;  // text dump of every lowered segment
 };
 
 // Appends the plans of this graph and of the bodies that ran.

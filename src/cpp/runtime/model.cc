@@ -99,6 +99,7 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
                           "leave precision at its default");
   WALLE_TRY(error_limit(options.accuracy).status());
   WALLE_TRY(placement_seed(options.placement).status());
+  WALLE_TRY(check_tune(options.tune));
   WALLE_TRY(ir::check_files(data_));
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
   return std::make_unique<Session>(shared_from_this(), options, std::move(backends));

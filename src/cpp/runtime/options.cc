@@ -1,10 +1,12 @@
 #include "runtime/options.h"
 
 #include <charconv>
+#include <cstdlib>
 #include <limits>
 #include <string_view>
 
-#include "search/plan.h"
+#include "search/plan_cache.h"
+#include "search/tune.h"
 
 namespace walle::runtime {
 
@@ -19,6 +21,18 @@ Result<std::optional<uint64_t>> placement_seed(const std::string& placement) {
   }
   return argument_error("placement='" + placement + "'", "'cost' or 'random:' and an integer below 2^64",
                         "session", "leave placement at its default");
+}
+
+Status check_tune(int tune) {
+  if (tune >= 0 && tune <= search::kTuneAll) return {};
+  return argument_error("tune=" + std::to_string(tune), "0 to " + std::to_string(search::kTuneAll), "session",
+                        "leave tune at its default, or try tune=3");
+}
+
+std::string plan_folder(const SessionOptions& options) {
+  const char* variable = std::getenv("WALLE_PLAN_CACHE");
+  const bool named = !options.plan_cache.empty() || (variable && *variable);
+  return named || options.tune > 0 ? search::cache_folder(options.plan_cache) : "";
 }
 
 Result<double> error_limit(const std::string& accuracy) {

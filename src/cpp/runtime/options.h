@@ -23,7 +23,19 @@ struct SessionOptions {
   bool fold = true;    // compute constant parts once; false: only the small ones that decide shapes
   // Which of several backends runs a node: the cheapest, or for tests any that can, drawn by "random:SEED".
   std::string placement = "cost";
+  // Of each operator, measure so many of the choices that are predicted to be fastest; kTuneAll: all of them,
+  // of operators with a single one too. Decides by what was measured, and costs a second or so per plan.
+  int tune = 0;
+  // Folder of cached decisions; empty: the environment variable WALLE_PLAN_CACHE, else the user's own for
+  // tuned sessions and none for others, whose search takes no longer than reading a file. "off": none.
+  std::string plan_cache;
 };
+
+// An argument error where `tune` is out of [0, kTuneAll].
+Status check_tune(int tune);
+
+// Where a session keeps decisions; empty: nowhere.
+std::string plan_folder(const SessionOptions& options);
 
 // The seed of "random:SEED", nothing for "cost"; an argument error for anything else.
 Result<std::optional<uint64_t>> placement_seed(const std::string& placement);

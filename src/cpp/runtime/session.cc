@@ -15,8 +15,11 @@ namespace walle::runtime {
 Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
                  std::vector<const backends::Backend*> backends)
     : model_(std::move(model)),
-      shared_{std::move(options), std::move(backends), &model_->prepared(), {}, nullptr, nullptr, 0},
-      runner_(model_->graph(), shared_) {}
+      shared_{std::move(options), std::move(backends), &model_->prepared(), {}, nullptr, nullptr, 0, {}, {}},
+      runner_(model_->graph(), shared_) {
+  if (std::string folder = plan_folder(shared_.options); !folder.empty())
+    shared_.cache = std::make_unique<search::PlanCache>(base::Env::system(), std::move(folder));
+}
 
 namespace {
 // What is known while one run is under way: what may end it, and the thread whose host it asks.
@@ -162,6 +165,7 @@ ExplainReport Session::explain() {
   ExplainReport report;
   runtime::explain(runner_, report);
   for (const auto& [names, variant] : variants_) runtime::explain(*variant.runner, report);
+  if (shared_.costs) report.costs = shared_.costs->name();
   report.profiled_runs = profiled_.runs;
   report.wall_ms = profiled_.runs > 0 ? profiled_.total_us / 1e3 / static_cast<double>(profiled_.runs) : 0;
   return report;

@@ -6,6 +6,8 @@
 #include "runtime/options.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
+#include "search/cost_model.h"
+#include "search/plan_cache.h"
 
 namespace walle::runtime {
 
@@ -15,8 +17,10 @@ struct SharedState {
   backends::ConstantCache* constants = nullptr;
   Arenas arenas;
   Profiler* profiler = nullptr;
-  RunControl* control = nullptr;  // of the run under way; none when nobody can end it
-  int depth = 0;                  // of nested bodies
+  RunControl* control = nullptr;                   // of the run under way; none when nobody can end it
+  int depth = 0;                                   // of nested bodies
+  std::shared_ptr<const search::CostModel> costs;  // made for the first plan
+  std::unique_ptr<const search::PlanCache> cache;  // none where nothing is kept
 };
 
 }  // namespace walle::runtime

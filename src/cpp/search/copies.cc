@@ -5,17 +5,10 @@
 namespace walle::search {
 
 namespace {
-// A first estimate until devices are measured: an enqueued transfer on a phone or over PCIe starts in tens of
-// microseconds and moves several GB/s.
-constexpr double kCopyStartMs = 0.02;
-constexpr double kCopyBytesPerMs = 6e6;  // 6 GB/s
-
 void add_once(std::vector<ops::Ref>& list, ops::Ref r) {
   if (std::ranges::find(list, r) == list.end()) list.push_back(r);
 }
 }  // namespace
-
-double copy_ms(int64_t bytes) { return kCopyStartMs + static_cast<double>(bytes) / kCopyBytesPerMs; }
 
 Flow flow_of(const ops::Program& p, const Views& views) {
   Flow flow;
@@ -50,7 +43,8 @@ std::vector<Holders> needs_of(const Flow& flow, const std::vector<int>& memory_o
 }
 }  // namespace
 
-std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memory_of_node) {
+std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memory_of_node,
+                                  const CostModel& costs) {
   const std::vector<Holders> needs = needs_of(flow, memory_of_node);
   std::vector<Holders> held(flow.roots.size(), 0);
   std::vector<CopyBefore> out;
@@ -58,9 +52,13 @@ std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memo
     Holders& holders = held[r];
     const int64_t bytes = flow.root(r).bytes;
     holders = bring(holders, memory, [&](int from, int to) {
-      out.push_back(
-          {before,
-           {.value = r, .from = from, .to = to, .bytes = bytes, .cost_ms = copy_ms(bytes), .maker = maker}});
+      out.push_back({before,
+                     {.value = r,
+                      .from = from,
+                      .to = to,
+                      .bytes = bytes,
+                      .cost_ms = costs.copy_ms(bytes),
+                      .maker = maker}});
     });
   };
   for (size_t n = 0; n < flow.nodes.size(); ++n) {

@@ -7,6 +7,7 @@
 
 #include <bit>
 
+#include "search/cost_model.h"
 #include "search/views.h"
 
 namespace walle::search {
@@ -16,9 +17,6 @@ namespace walle::search {
 using Holders = uint16_t;
 inline constexpr int kMaxMemories = 16;  // more than there are kinds of devices in a machine
 inline constexpr Holders holder(int memory) { return static_cast<Holders>(1U << memory); }
-
-// Predicted milliseconds of one copy, in either direction.
-double copy_ms(int64_t bytes);
 
 // Calls copy(from, to) for each copy that brings a value to memory `to`; who holds it afterwards.
 // Invariant: what the host does not hold lies in one memory only, the one that made it.
@@ -61,6 +59,7 @@ struct CopyBefore {
   size_t node;
   Copy copy;  // maker: index into flow.nodes
 };
-std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memory_of_node);
+std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memory_of_node,
+                                  const CostModel& costs);
 
 }  // namespace walle::search

@@ -3,22 +3,28 @@
 #include "search/make_plan.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "backends/host_memory.h"
 #include "search/arenas.h"
 #include "search/placement.h"
+#include "search/recall.h"
+#include "search/tune.h"
 
 namespace walle::search {
 
 namespace {
 using Backends = std::vector<const backends::Backend*>;
 
-// The nodes that need a step, their choices, and what the best of them costs on each backend.
+const CostModel& costs_of(const SearchOptions& options) {
+  return options.costs ? *options.costs : reference_costs();
+}
+
+// The nodes that need a step, and their choices.
 struct Choices {
   std::vector<int> nodes;
   std::vector<std::vector<Choice>> all;
-  std::vector<std::vector<double>> cost_ms;  // infinity: the backend does not run it
 };
 
 Result<Choices> find_choices(const ops::Program& program, const Views& views, const Backends& backends,
@@ -27,16 +33,30 @@ Result<Choices> find_choices(const ops::Program& program, const Views& views, co
   for (size_t i = 0; i < program.nodes.size(); ++i) {
     if (views.skipped[i]) continue;  // it became a view: nothing to run
     WALLE_ASSIGN(std::vector<Choice> choices,
-                 choices_for(program, program.nodes[i], backends, options.threads, options.most_error));
-    std::vector<double> row(backends.size(), std::numeric_limits<double>::infinity());
-    for (const Choice& c : choices) {
-      double& best = row[std::ranges::find(backends, c.backend) - backends.begin()];
-      // A prediction may overflow; infinity is kept for "does not run it".
-      best = std::min({best, c.candidate.cost_ms, std::numeric_limits<double>::max()});
-    }
+                 choices_for(program, program.nodes[i], backends, options.threads, costs_of(options),
+                             options.most_error));
     out.nodes.push_back(static_cast<int>(i));
     out.all.push_back(std::move(choices));
-    out.cost_ms.push_back(std::move(row));
+  }
+  return out;
+}
+
+Status measure_choices(const ops::Program& program, const SearchOptions& options, Choices& choices) {
+  Tuner tuner(program, options.threads, options.tune);
+  for (size_t n = 0; n < choices.nodes.size(); ++n)
+    WALLE_TRY(tuner.measure(program.nodes[choices.nodes[n]], choices.all[n]));
+  return {};
+}
+
+// What the best choice of each node costs on each backend; infinity: the backend does not run it.
+std::vector<std::vector<double>> costs_per_backend(const Choices& choices, const Backends& backends) {
+  std::vector<std::vector<double>> out;
+  for (const std::vector<Choice>& all : choices.all) {
+    std::vector<double>& row = out.emplace_back(backends.size(), std::numeric_limits<double>::infinity());
+    for (const Choice& c : all) {
+      double& best = row[std::ranges::find(backends, c.backend) - backends.begin()];
+      best = std::min({best, c.cost_ms(), std::numeric_limits<double>::max()});
+    }
   }
   return out;
 }
@@ -64,15 +84,16 @@ std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backe
   // search=False is the oracle of tests: the first choice of the first backend, which is its
   // reference kernel.
   if (!options.search && !options.random_placement) return taken;
+  const std::vector<std::vector<double>> costs = costs_per_backend(choices, backends);
   const std::vector<int> placed = options.random_placement
-                                      ? place_at_random(choices.cost_ms, *options.random_placement)
-                                      : place(choices.cost_ms, flow, memory_of).backend;
+                                      ? place_at_random(costs, *options.random_placement)
+                                      : place(costs, flow, memory_of, costs_of(options)).backend;
   for (size_t n = 0; n < taken.size(); ++n) {
     double lowest = std::numeric_limits<double>::infinity();
     for (size_t c = 0; c < choices.all[n].size(); ++c) {
       const Choice& choice = choices.all[n][c];
-      if (choice.backend != backends[placed[n]] || choice.candidate.cost_ms >= lowest) continue;
-      lowest = choice.candidate.cost_ms;
+      if (choice.backend != backends[placed[n]] || choice.cost_ms() >= lowest) continue;
+      lowest = choice.cost_ms();
       taken[n] = c;
       if (!options.search) break;  // the first of the backend
     }
@@ -80,7 +101,8 @@ std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backe
   return taken;
 }
 
-void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& flow, Plan& plan) {
+void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& flow, const CostModel& costs,
+               Plan& plan) {
   const auto memory_of = [&](size_t n) {
     const backends::Memory* memory = &choices.all[n][taken[n]].backend->memory();
     return static_cast<int>(std::ranges::find(plan.memories, memory, &PlannedMemory::memory) -
@@ -88,7 +110,7 @@ void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& fl
   };
   std::vector<int> memories(taken.size());
   for (size_t n = 0; n < taken.size(); ++n) memories[n] = memory_of(n);
-  const std::vector<CopyBefore> copies = copies_of(flow, memories);
+  const std::vector<CopyBefore> copies = copies_of(flow, memories, costs);
   auto copy = copies.begin();
   for (size_t n = 0; n <= taken.size(); ++n) {
     for (; copy != copies.end() && copy->node == n; ++copy) {
@@ -110,15 +132,24 @@ void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& fl
 }  // namespace
 
 Result<Plan> make_plan(const ops::Program& program, const Backends& backends, const SearchOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
   Plan plan;
   const Views views = find_views(program);
   plan.aliases = views.aliases;
   WALLE_ASSIGN(const std::vector<int> memory_of, find_memories(backends, plan));
   WALLE_ASSIGN(Choices choices, find_choices(program, views, backends, options));
   const Flow flow = flow_of(program, views);
-  const std::vector<size_t> taken = decide(choices, flow, backends, memory_of, options);
-  add_steps(std::move(choices), taken, flow, plan);
+  const auto search = [&]() -> Result<std::vector<size_t>> {
+    if (options.tune > 0 && options.search) WALLE_TRY(measure_choices(program, options, choices));
+    return decide(choices, flow, backends, memory_of, options);
+  };
+  WALLE_ASSIGN(
+      const std::vector<size_t> taken,
+      options.cache ? recalled(program, backends, options, search, choices.all, plan.source) : search());
+  add_steps(std::move(choices), taken, flow, costs_of(options), plan);
   WALLE_TRY(plan_arenas(program, views, plan));
+  plan.search_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
   return plan;
 }
 

@@ -2,19 +2,11 @@
 // search is made of (placement, copies, arenas) reads plans, and must not need the search itself.
 #pragma once
 
-#include <optional>
 #include <vector>
 
-#include "search/plan.h"
+#include "search/search_options.h"
 
 namespace walle::search {
-
-struct SearchOptions {
-  int threads = 1;
-  bool search = true;                // false: the first candidate of the first backend, undecided by cost
-  double most_error = kNormalError;  // of a candidate, see backends::Candidate
-  std::optional<uint64_t> random_placement;  // tests: every node on any backend that runs it, by this seed
-};
 
 // A backend error names a node that no backend runs; a resource error a memory whose arena would be too
 // large.

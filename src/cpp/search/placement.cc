@@ -9,13 +9,16 @@ namespace walle::search {
 
 Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::ProgramNode& node,
                                         const std::vector<const backends::Backend*>& backends, int threads,
-                                        double most_error) {
+                                        const CostModel& costs, double most_error) {
   std::vector<Choice> out;
   const backends::NodeView view(program, node);
   for (const backends::Backend* b : backends) {
     if (!b->supports(view)) continue;
     for (backends::Candidate& c : b->candidates(view, threads))
-      if (c.error <= most_error) out.push_back({b, std::move(c)});
+      if (c.error <= most_error) {
+        const double ms = costs.ms(c.features);
+        out.push_back({b, std::move(c), ms});
+      }
   }
   if (!out.empty()) return out;
   // What nobody runs is mostly a matter of dtypes: the message shows them all.
@@ -43,8 +46,9 @@ struct State {
 
 class Walk {
  public:
-  Walk(const std::vector<std::vector<double>>& costs, const Flow& flow, const std::vector<int>& memory_of)
-      : costs_(costs), flow_(flow), memory_of_(memory_of), last_read_(flow.roots.size(), 0) {
+  Walk(const std::vector<std::vector<double>>& costs, const Flow& flow, const std::vector<int>& memory_of,
+       const CostModel& model)
+      : costs_(costs), flow_(flow), memory_of_(memory_of), model_(model), last_read_(flow.roots.size(), 0) {
     for (size_t n = 0; n < flow.nodes.size(); ++n)
       for (ops::Ref r : flow.nodes[n].reads) last_read_[r] = n;
   }
@@ -117,14 +121,14 @@ class Walk {
     const Flow::Node& node = flow_.nodes[n];
     double cost = 0;
     for (size_t i = 0; i < reads.size(); ++i)
-      held[reads[i]] =
-          bring(held[reads[i]], memory, [&](int, int) { cost += copy_ms(flow_.root(node.reads[i]).bytes); });
+      held[reads[i]] = bring(held[reads[i]], memory,
+                             [&](int, int) { cost += model_.copy_ms(flow_.root(node.reads[i]).bytes); });
     for (size_t i = 0; i < staying.size(); ++i) held[i] = held[staying[i]];
     held.resize(staying.size());
     for (ops::Ref r : node.makes) {
       Holders holders = holder(memory);
       if (flow_.root(r).wanted)
-        holders = bring(holders, kHost, [&](int, int) { cost += copy_ms(flow_.root(r).bytes); });
+        holders = bring(holders, kHost, [&](int, int) { cost += model_.copy_ms(flow_.root(r).bytes); });
       if (last_read_[r] > n) held.push_back(holders);
     }
     return {std::move(held), cost};
@@ -144,6 +148,7 @@ class Walk {
   const std::vector<std::vector<double>>& costs_;
   const Flow& flow_;
   const std::vector<int>& memory_of_;
+  const CostModel& model_;
   std::vector<size_t> last_read_;  // per root, the last node that reads it
   std::vector<ops::Ref> living_;   // made or first read before, read again later
   std::vector<std::pair<Held, State>> now_;
@@ -163,10 +168,10 @@ Placement each_cheapest(const std::vector<std::vector<double>>& costs) {
 }  // namespace
 
 Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,
-                const std::vector<int>& memory_of) {
+                const std::vector<int>& memory_of, const CostModel& model) {
   // The usual case, one backend on the host, is a minimum per node.
   if (std::ranges::all_of(memory_of, [](int m) { return m == kHost; })) return each_cheapest(costs);
-  return Walk(costs, flow, memory_of).run();
+  return Walk(costs, flow, memory_of, model).run();
 }
 
 std::vector<int> place_at_random(const std::vector<std::vector<double>>& costs, uint64_t seed) {

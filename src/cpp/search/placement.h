@@ -27,12 +27,12 @@ struct Placement {
 // Every choice for a node whose error is allowed, backends in order; a backend error when there is none.
 Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::ProgramNode& node,
                                         const std::vector<const backends::Backend*>& backends, int threads,
-                                        double most_error = kNormalError);
+                                        const CostModel& costs, double most_error = kNormalError);
 
 // costs[node][backend] is infinity where the backend cannot run the node; memory_of[backend] numbers
 // memories.
 Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,
-                const std::vector<int>& memory_of);
+                const std::vector<int>& memory_of, const CostModel& model);
 
 // For tests: any backend that runs the node, by a seed.
 std::vector<int> place_at_random(const std::vector<std::vector<double>>& costs, uint64_t seed);

@@ -26,6 +26,10 @@ inline constexpr double kNormalError = 4;
 struct Choice {
   const backends::Backend* backend = nullptr;
   backends::Candidate candidate;
+  double predicted_ms = 0;  // by the cost model
+  double measured_ms = 0;   // by a tuned search (tune.h); 0: not measured
+
+  double cost_ms() const { return measured_ms > 0 ? measured_ms : predicted_ms; }
 };
 
 // All bytes of one value, from the host to another memory or back.
@@ -50,7 +54,7 @@ struct Step {
   Copy copy;
 
   bool is_copy() const { return node < 0; }
-  double cost_ms() const { return is_copy() ? copy.cost_ms : chosen.candidate.cost_ms; }
+  double cost_ms() const { return is_copy() ? copy.cost_ms : chosen.cost_ms(); }
 };
 
 // Of these only the arena's bytes are the plan's to share out; the others belong to the caller or the model.
@@ -71,12 +75,23 @@ struct PlannedMemory {
   const Storage& at(ops::Ref r) const { return storage[r]; }
 };
 
+// Where the decisions of a plan come from.
+enum class PlanSource : uint8_t {
+  search,    // nobody asked for a cache
+  kept,      // searched, then written to the cache
+  not_kept,  // searched; the cache could not be written
+  mended,    // what the cache held was damaged or of other kernels: searched, then replaced
+  cache
+};
+
 struct Plan {
   std::vector<Step> steps;              // nodes that became aliases have none
   std::vector<PlannedMemory> memories;  // the host's first, then those of the backends
   int64_t activation_bytes = 0;         // sum of all intermediate values, before sharing
   int aliases = 0;
   double predicted_ms = 0;  // of all steps, copies included
+  PlanSource source = PlanSource::search;
+  double search_ms = 0;  // that it took to make this plan
 
   int64_t arena_bytes() const {  // of all memories together
     int64_t total = 0;

@@ -12,6 +12,21 @@ from .name_groups import by_prefix
 
 
 @dataclass(frozen=True)
+class ExplainChoice:
+    """One way to run a step, taken or not, and the work its time is predicted from."""
+
+    backend: str
+    algorithm: str
+    kernel: str  # the row of the table of costs, with ``isa``
+    isa: str  # instruction set; empty for kernels that are compiled once
+    features: dict[str, float]  # quantity -> amount: flop, bytes by level, tiles, tails, calls, launches
+    threads: int  # that share the work
+    predicted_ms: float
+    measured_ms: float  # by a tuned search; 0: not measured
+    taken: bool
+
+
+@dataclass(frozen=True)
 class ExplainRow:
     """One step of one plan: where it runs, how, at what cost, and what it was chosen over.
 
@@ -39,12 +54,23 @@ class ExplainRow:
     measured_runs: int  # runs of this step under ``Session.profile``
     measured_ms: float  # mean of those runs; 0 without any
     losers: list[tuple[str, float]]  # the other algorithms and their predicted ms
+    choices: list[ExplainChoice]  # the one taken first, then the losers; none for copies and the executor
     per_run: float = 0.0  # runs of this step in one profiled run of the session: more than 1 in a loop
 
     @property
     def ms(self) -> float:
         """In one run of the session: measured where it was, else predicted."""
         return self.measured_ms * self.per_run if self.measured_runs else self.predicted_ms
+
+
+def _off(row: ExplainRow) -> float:
+    return abs(row.predicted_ms - row.measured_ms) * row.per_run
+
+
+def _row(native: _core._Step, runs: int) -> ExplainRow:
+    choices = [ExplainChoice(**choice) for choice in native["choices"]]
+    per_run = native["measured_runs"] / max(runs, 1)
+    return ExplainRow(**{**native, "choices": choices, "per_run": per_run})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -58,6 +84,11 @@ class Explanation:
     activation_bytes: int  # sum of all intermediate values, before they share memory
     aliases: int  # movements that became another view of the same bytes
     predicted_ms: float
+    search_ms: float  # that making these plans took, without preparing their kernels
+    costs: str  # name of the table of costs that predicts
+    # How many plans came from the "cache", or were searched for: "search", none was asked for; "kept", the
+    # cache has it now; "not_kept", it cannot be written; "mended", what it had was damaged or stale.
+    plan_sources: dict[str, int]
     profiled_runs: int  # of the session, under ``Session.profile``
     wall_ms: float  # mean of those, from the moment the session was free
     program: str  # text of every lowered part, rasters included
@@ -68,13 +99,16 @@ class Explanation:
         """From what the native core says."""
         runs = native["profiled_runs"]
         return cls(
-            rows=[ExplainRow(**row, per_run=row["measured_runs"] / max(runs, 1)) for row in native["rows"]],
+            rows=[_row(row, runs) for row in native["rows"]],
             plans=native["plans"],
             arena_bytes=native["arena_bytes"],
             arenas=native["arenas"],
             activation_bytes=native["activation_bytes"],
             aliases=native["aliases"],
             predicted_ms=native["predicted_ms"],
+            search_ms=native["search_ms"],
+            costs=native["costs"],
+            plan_sources=native["plan_sources"],
             profiled_runs=runs,
             wall_ms=native["wall_ms"],
             program=native["program"],
@@ -104,6 +138,11 @@ class Explanation:
         """The rows that take most of a run, the costliest first."""
         return sorted(self.rows, key=self.time_of, reverse=True)[:count]
 
+    def mispredicted(self, count: int = 5) -> list[ExplainRow]:
+        """Measured rows whose prediction is off by most milliseconds per run, the worst first."""
+        rows = [r for r in self.rows if r.measured_runs and r.predicted_ms > 0]
+        return sorted(rows, key=_off, reverse=True)[:count]
+
     def by_algorithm(self) -> list[tuple[str, float]]:
         """Algorithm and milliseconds (measured, else predicted), the costliest first."""
         return self._grouped(lambda row: row.algorithm)
@@ -124,18 +163,18 @@ class Explanation:
         return sorted(times.items(), key=lambda item: -item[1])
 
     def text(self, *, losers: bool = False, top: int | None = None) -> str:
-        """Lay out a table for people; with ``losers`` also what each step was chosen over.
+        """Lay out a summary and a table for people; with ``losers`` also what each step was chosen over.
 
         Args:
             losers: also list the algorithms that were not chosen.
-            top: only this many rows, the costliest, then the time by algorithm and by name; by default what
-                ``Session.explain`` was asked for.
+            top: only this many rows, the costliest, then the time by algorithm and by name; 0 for no rows;
+                by default what ``Session.explain`` was asked for.
         """
         top = self.top if top is None else top
         return explain_text.table(self, losers) if top is None else explain_text.best(self, top, losers)
 
     def summary(self) -> list[str]:
-        """Three lines: steps and memory, work and time, time by algorithm."""
+        """Steps and memory, work, time by algorithm, the table of costs, what it mispredicts most."""
         return explain_text.summary(self)
 
     def __str__(self) -> str:
@@ -155,5 +194,7 @@ class Explanation:
             "unaccounted_ms": self.unaccounted_ms,
             "by_algorithm": self.by_algorithm(),
             "by_name": self.by_name(),
-            "rows": [vars(r) | {"ms": self.time_of(r)} for r in shown],
+            "rows": [
+                vars(r) | {"ms": self.time_of(r), "choices": [vars(c) for c in r.choices]} for r in shown
+            ],
         }

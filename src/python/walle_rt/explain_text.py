@@ -10,39 +10,48 @@ if TYPE_CHECKING:
 
 REST = "not accounted for"  # what a profiled run takes beside its rows
 _GROUPS = 10  # lines of a group's table
+_SOURCES = {
+    "search": "searched",
+    "kept": "searched and kept",
+    "not_kept": "searched, which the cache could not keep",
+    "mended": "searched because the cache held a damaged or stale one",
+    "cache": "from the cache",
+}
 
 
 def table(found: Explanation, losers: bool) -> str:
     """Every row, plan after plan."""
     many = _many(found)
-    lines = [_head(many)]
+    lines = [*summary(found), "", _head(many)]
     place = None
     for row in found.rows:
         if found.plans > 1 and (row.plan, row.graph) != place:
             place = (row.plan, row.graph)
             lines.append(f"-- {f'plan {row.plan}' if row.plan else 'executor'}, graph '{row.graph}'")
         lines += _lines(row, found, many, losers)
-    return "\n".join([*lines, *_rest(found), *summary(found)])
+    return "\n".join([*lines, *_rest(found)])
 
 
 def best(found: Explanation, count: int, losers: bool) -> str:
     """The costliest rows, then the time by algorithm and by the nodes' names."""
     many = _many(found)
     chosen = found.costliest(count)
-    lines = [f"the {len(chosen)} costliest of {len(found.rows)} rows, {_how(found)}", _head(many)]
+    lines = [*summary(found), ""]
+    if chosen:
+        lines += [f"the {len(chosen)} costliest of {len(found.rows)} rows, {_how(found)}", _head(many)]
     for row in chosen:
         lines += _lines(row, found, many, losers)
     others = sum(map(found.time_of, found.rows)) - sum(map(found.time_of, chosen))
-    if len(found.rows) > len(chosen):
+    if chosen and len(found.rows) > len(chosen):
         lines.append(_part(f"{len(found.rows) - len(chosen)} other rows", others, found))
-    lines += _rest(found)
+    lines += _rest(found) if chosen else []
     lines += ["", "by algorithm", *_group(found.by_algorithm(), found)]
-    lines += ["", "by name", *_group(found.by_name(), found), ""]
-    return "\n".join([*lines, *summary(found)])
+    lines += ["", "by name", *_group(found.by_name(), found)]
+    return "\n".join(lines)
 
 
 def summary(found: Explanation) -> list[str]:
-    """Three lines: steps and memory, work and time, time by algorithm."""
+    """Steps and memory, work, time by algorithm, the table of costs, what it mispredicts most."""
     rows = found.rows
     flops, moved = sum(r.flops for r in rows), sum(r.bytes for r in rows if r.op != "copy")
     total = found.total_ms or 1.0
@@ -56,8 +65,25 @@ def summary(found: Explanation) -> list[str]:
         f"{flops / 1e6:.1f} MFLOP, {moved / 1e6:.1f} MB read and written;"
         f" predicted {found.predicted_ms:.3f} ms{_measured(found)}",
         f"time by algorithm: {', '.join(shares) or 'none'}",
+        *_plans(found),
+        *_mispredicted(found),
         *_copies(found),
     ]
+
+
+def _plans(found: Explanation) -> list[str]:
+    if not found.plan_sources:
+        return []
+    sources = ", ".join(f"{count} {_SOURCES[name]}" for name, count in sorted(found.plan_sources.items()))
+    return [f"costs: {found.costs}; plans: {sources}, in {found.search_ms:.1f} ms"]
+
+
+def _mispredicted(found: Explanation) -> list[str]:
+    worst = [
+        f"{r.node or r.op} ({r.algorithm}) {r.predicted_ms * 1e3:.0f} for {r.measured_ms * 1e3:.0f} us"
+        for r in found.mispredicted(3)
+    ]
+    return [f"worst predictions: {', '.join(worst)}"] if worst else []
 
 
 def _measured(found: Explanation) -> str:

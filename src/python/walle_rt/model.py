@@ -7,7 +7,7 @@ import os
 from . import _core, maps, strings
 from .errors import ArgumentError
 from .html import model_html
-from .options import check_text, thread_count
+from .options import check_count, check_text, thread_count
 from .paths import path_text
 from .session import Session
 from .values import Signature, ValueInfo
@@ -94,6 +94,8 @@ class Model:
         claim: bool = True,
         fold: bool = True,
         placement: str = "cost",
+        tune: int = 0,
+        plan_cache: str | os.PathLike[str] = "",
     ) -> Session:
         """Make the model ready to run.
 
@@ -111,6 +113,10 @@ class Model:
             fold: compute constants once.
             placement: which of several backends runs an operator; "cost" decides by predicted time,
                 "random:SEED" takes any that can, for tests.
+            tune: of each operator, measure so many (0 to 64) of the choices predicted to be fastest and take
+                the fastest; 64 measures everything. Costs a second or so per plan; decisions are kept.
+            plan_cache: folder of kept decisions, "off" for none; by default ``WALLE_PLAN_CACHE``, else the
+                user's own for tuned sessions and none for others (docs/reference/formats/plan-cache.md).
 
         Raises:
             BackendError: a backend is missing here.
@@ -118,7 +124,8 @@ class Model:
             ModelError: the model cannot be prepared.
             ResourceError: memory is short.
         """
-        count = thread_count(threads)
+        count, tuned = thread_count(threads), check_count("tune", tune)
+        cache = path_text(plan_cache, "session") if plan_cache else ""
         options = {
             "backend": check_text("backend", backend),
             "threads": count,
@@ -130,9 +137,22 @@ class Model:
             "claim": claim,
             "fold": fold,
             "placement": check_text("placement", placement),
+            "tune": tuned,
+            "plan_cache": cache,
         }
         native = self._native.session(
-            backend, count, precision, accuracy, search, merge, fuse, claim, fold, placement
+            backend,
+            count,
+            precision,
+            accuracy,
+            search,
+            merge,
+            fuse,
+            claim,
+            fold,
+            placement,
+            tuned,
+            cache,
         )
         return Session(self, native, options)
 

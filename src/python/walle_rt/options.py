@@ -21,6 +21,15 @@ def check_text(option: str, value: object) -> str:
     return value
 
 
+def check_count(option: str, value: object) -> int:
+    """The value when it is an integer that the core can be given; ArgumentError otherwise."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+        raise ArgumentError.of(
+            f"{option}={value!r}", "an integer from 0 on", "session", f"leave {option} at its default"
+        )
+    return value
+
+
 def thread_count(threads: int | None) -> int:
     """How many threads a session is asked to use, every available processor by default;
     ArgumentError when wrong.

@@ -193,7 +193,8 @@ class Session:
         """What runs where and why: one row per step of every plan so far, measured after ``profile``.
 
         Args:
-            top: show the costliest rows only, this many, with the time by algorithm and by name.
+            top: show the costliest rows only, this many, with the time by algorithm and by name; 0 for the
+                summary without rows.
         """
         return Explanation.of(self._native.explain(), top)
 

@@ -182,8 +182,15 @@ TEST_F(CpuBackend, CandidatesHaveNamesCostsAndTheInstructionSetAskedFor) {
       ASSERT_EQ(one.size(), two.size());
       for (size_t i = 0; i < one.size(); ++i) {
         SCOPED_TRACE(std::string(c.name()) + " " + one[i].algorithm);
-        EXPECT_GT(one[i].cost_ms, 0);
-        EXPECT_LE(two[i].cost_ms, one[i].cost_ms) << "a second thread is no loss";
+        EXPECT_FALSE(one[i].features.kernel.empty()) << "a row of the tables";
+        EXPECT_EQ(one[i].features[Quantity::calls], 1);
+        for (int q = 0; q < kQuantities; ++q) {
+          EXPECT_GE(one[i].features.amount[q], 0) << kQuantityNames[q];
+          // Threads share the work; some kernels have panels of their own per thread.
+          EXPECT_EQ(two[i].features.amount[q], one[i].features.amount[q]) << kQuantityNames[q];
+        }
+        EXPECT_EQ(one[i].features.threads, 1);
+        EXPECT_LE(two[i].features.threads, 2);
         EXPECT_GE(one[i].workspace_bytes, 0);
         for (const kernels::Isa other : kernels::supported_isas()) {
           const std::string suffix = "_" + std::string(kernels::isa_name(other));

@@ -173,7 +173,11 @@ TEST(NullBackend, TakesPartInNoSearchThatHasTheHost) {
   const auto host = cpu::cpu_backend().candidates(n.view(), 1), dear = null.candidates(n.view(), 1);
   ASSERT_EQ(host.size(), dear.size());
   for (size_t i = 0; i < host.size(); ++i)
-    EXPECT_DOUBLE_EQ(dear[i].cost_ms, host[i].cost_ms + NullBackend::kCostMs);
+    for (int q = 0; q < kQuantities; ++q) {
+      const bool launches = kQuantityNames[q] == "launches";
+      EXPECT_DOUBLE_EQ(dear[i].features.amount[q],
+                       host[i].features.amount[q] + (launches ? NullBackend::kLaunches : 0));
+    }
   EXPECT_EQ(null.name(), "null");
   EXPECT_NE(null.target().find("memory of its own"), std::string::npos);
   EXPECT_TRUE(null.ready().ok());

@@ -26,7 +26,7 @@ double total(const std::vector<std::vector<double>>& costs, const Flow& flow,
     sum += costs[i][static_cast<size_t>(placed[i])];
     memories.push_back(memory_of[static_cast<size_t>(placed[i])]);
   }
-  for (const CopyBefore& c : copies_of(flow, memories)) sum += c.copy.cost_ms;
+  for (const CopyBefore& c : copies_of(flow, memories, reference_costs())) sum += c.copy.cost_ms;
   return sum;
 }
 
@@ -66,7 +66,7 @@ TEST(Placement, IsTheCheapestOfAll) {
     const std::vector<int> memory_of =
         std::vector<std::vector<int>>{{1, 2, 3}, {0, 1, 2}, {0, 1, 1}, {0, 0, 0}}[rng() % 4];
     const RandomFlow f(rng, n, memory_of.size());
-    const Placement placed = place(f.costs, f.flow, memory_of);
+    const Placement placed = place(f.costs, f.flow, memory_of, reference_costs());
     double best = kNever;
     std::vector<int> other(n, 0);
     for (size_t code = 0, all = static_cast<size_t>(std::pow(3, n)); code < all; ++code) {
@@ -76,7 +76,7 @@ TEST(Placement, IsTheCheapestOfAll) {
     ASSERT_NEAR(placed.cost_ms, best, 1e-9) << "seed " << seed;
     ASSERT_NEAR(total(f.costs, f.flow, memory_of, placed.backend), best, 1e-9) << "seed " << seed;
   }
-  EXPECT_TRUE(place({}, {}, {0, 1}).backend.empty());
+  EXPECT_TRUE(place({}, {}, {0, 1}, reference_costs()).backend.empty());
 }
 
 // With more living values than the search keeps states for, the result may not be the best, but its cost is.
@@ -86,7 +86,7 @@ TEST(Placement, ChargesWhatThePlanMakes) {
   for (int round = 0; round < 20; ++round) {
     const std::vector<int> memory_of{0, 1, 2};
     const RandomFlow f(rng, 150, memory_of.size());
-    const Placement placed = place(f.costs, f.flow, memory_of);
+    const Placement placed = place(f.costs, f.flow, memory_of, reference_costs());
     ASSERT_NEAR(placed.cost_ms, total(f.costs, f.flow, memory_of, placed.backend), 1e-6) << "seed " << seed;
     for (uint64_t lot = 0; lot < 10; ++lot)
       ASSERT_LE(placed.cost_ms, total(f.costs, f.flow, memory_of, place_at_random(f.costs, lot)) + 1e-9)
@@ -107,10 +107,13 @@ Flow chain(size_t nodes, int64_t bytes) {
 TEST(Placement, HandingOverCosts) {
   const Flow flow = chain(3, 1'000'000);
   // One operator is a little cheaper elsewhere, but not by as much as going there and back.
-  EXPECT_EQ(place({{1, 9}, {1, 0.999}, {1, 9}}, flow, {0, 1}).backend, (std::vector<int>{0, 0, 0}));
-  EXPECT_EQ(place({{1, 9}, {9, 0.999}, {1, 9}}, flow, {0, 1}).backend, (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(place({{1, 9}, {1, 0.999}, {1, 9}}, flow, {0, 1}, reference_costs()).backend,
+            (std::vector<int>{0, 0, 0}));
+  EXPECT_EQ(place({{1, 9}, {9, 0.999}, {1, 9}}, flow, {0, 1}, reference_costs()).backend,
+            (std::vector<int>{0, 1, 0}));
   // Backends of one memory hand over for nothing.
-  EXPECT_EQ(place({{1, 9}, {1, 0.999}, {1, 9}}, flow, {0, 0}).backend, (std::vector<int>{0, 1, 0}));
+  EXPECT_EQ(place({{1, 9}, {1, 0.999}, {1, 9}}, flow, {0, 0}, reference_costs()).backend,
+            (std::vector<int>{0, 1, 0}));
 }
 
 TEST(Placement, ByLotIsFoundAgainByItsSeed) {
@@ -139,7 +142,7 @@ const ir::OpDef kOdd{.name = "Odd"};
 TEST(Choices, ListEveryCandidateOfEveryBackend) {
   const Fake some("some", "Relu"), none("none", "Else");
   const ops::Program p = one_node(kRelu);
-  const auto choices = choices_for(p, p.nodes[0], {&none, &some}, 2);
+  const auto choices = choices_for(p, p.nodes[0], {&none, &some}, 2, reference_costs());
   ASSERT_TRUE(choices.ok());
   ASSERT_EQ(choices->size(), 2u);
   for (const Choice& c : *choices) EXPECT_EQ(c.backend, &some);
@@ -148,7 +151,7 @@ TEST(Choices, ListEveryCandidateOfEveryBackend) {
 TEST(Choices, ANodeNobodyRunsIsDescribed) {
   const Fake some("some", "Relu");
   const ops::Program p = one_node(kOdd);
-  const auto choices = choices_for(p, p.nodes[0], {&some}, 1);
+  const auto choices = choices_for(p, p.nodes[0], {&some}, 1, reference_costs());
   ASSERT_FALSE(choices.ok());
   EXPECT_EQ(choices.error().group(), base::ErrorGroup::backend);
   for (const char* part : {"Odd(bfloat16[2, 3])", "origin"})

@@ -1,41 +1,67 @@
-// Predicted costs of the CPU's kernels, until the search has tables measured on the device. A flop at 1
-// GFLOP/s takes 1e-6 ms, and a byte at 1 GB/s as long.
+// What the candidates of most kernels count alike: the operator's flops, and its operands by the level of the
+// memory they come from.
 #include <algorithm>
 
 #include "backends/cpu/cpu_op.h"
+#include "base/cpu_features.h"
 
 namespace walle::backends::cpu {
 
 namespace {
-constexpr double kGigabytes = 10;  // per second: what one core streams from the shared cache
-constexpr double kStartMs = 1e-3;  // to enter a kernel, rounded up
+// The outer cache as a multiple of a core's own: 8 to 32 MB where that has 0.5 to 2, what a core may count on
+// of a cache that others use as well.
+constexpr double kOuterShare = 16;
 
-// For kernels that have no rival, so that only the order of magnitude counts: scalar loops, of which a core
-// does about one operation per ns and reads some 5 GB/s.
-constexpr double kPlainGflops = 1;
-constexpr double kPlainGigabytes = 5;
+void add_operands(const NodeView& node, Features& f) {
+  double moved = 0;
+  double constants = 0;
+  const auto add = [](double& sum, const Shape& shape, DType dtype) {
+    sum += static_cast<double>(shape.elements() * dtype_size(dtype));
+  };
+  for (int i = 0; i < node.input_count(); ++i)
+    if (node.has(i)) add(node.constant(i) ? constants : moved, node.shape(i), node.dtype(i));
+  for (int i = 0; i < node.output_count(); ++i)
+    if (node.has_output(i)) add(moved, node.out_shape(i), node.out_dtype(i));
+  f[level_of(moved)] += moved;
+  // Weights come round once per run of a network, whose other layers have emptied the inner caches meanwhile.
+  const bool small = level_of(constants) == Quantity::l1_bytes;
+  f[small ? Quantity::l1_bytes : std::max(level_of(constants), Quantity::l3_bytes)] += constants;
+}
+
+Candidate candidate_of(const NodeView& node, std::string_view kernel, std::string_view isa, int threads) {
+  Candidate c;
+  c.features.kernel = kernel;
+  c.features.isa = isa;
+  c.features.threads = threads;
+  c.features[Quantity::flop] = node.cost().flops;
+  c.features[Quantity::calls] = 1;
+  add_operands(node, c.features);
+  return c;
+}
 }  // namespace
 
-Candidate single_candidate(const NodeView& node, std::string algorithm, int threads) {
-  const ir::Cost cost = node.cost();
-  Candidate c;
-  c.algorithm = std::move(algorithm);
-  // Added and not the larger of both: a scalar loop does not compute while it waits for memory.
-  c.cost_ms = (cost.flops / (kPlainGflops * 1e6) + cost.bytes / (kPlainGigabytes * 1e6)) / threads + kStartMs;
+Quantity level_of(double bytes) {
+  const base::CpuFeatures& cpu = base::cpu_features();
+  if (bytes <= static_cast<double>(cpu.l1_bytes)) return Quantity::l1_bytes;
+  if (bytes <= static_cast<double>(cpu.l2_bytes)) return Quantity::l2_bytes;
+  return bytes <= kOuterShare * static_cast<double>(cpu.l2_bytes) ? Quantity::l3_bytes
+                                                                  : Quantity::memory_bytes;
+}
+
+Candidate single_candidate(const NodeView& node, std::string_view kernel, int threads) {
+  Candidate c = candidate_of(node, kernel, "", threads);
+  c.algorithm = kernel;
   return c;
 }
 
-Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads,
-                          int choice) {
-  return rated_candidate(node, std::move(algorithm), node.cost().flops, gflops, threads, choice);
-}
-
-Candidate rated_candidate(const NodeView& node, std::string algorithm, double flops, double gflops,
-                          int threads, int choice) {
-  Candidate c;
-  c.algorithm = std::move(algorithm);
-  // Vector kernels prefetch: whichever takes longer hides the other.
-  c.cost_ms = std::max(flops / (gflops * 1e6), node.cost().bytes / (kGigabytes * 1e6)) / threads + kStartMs;
+Candidate vector_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,
+                           int choice, std::string_view detail) {
+  const std::string_view set = isa_name(isa);
+  Candidate c = candidate_of(node, kernel, set, threads);
+  c.algorithm.reserve(kernel.size() + detail.size() + set.size() + 2);
+  c.algorithm += kernel;
+  if (!detail.empty()) c.algorithm.append("_").append(detail);
+  c.algorithm.append("_").append(set);
   c.choice = choice;
   return c;
 }

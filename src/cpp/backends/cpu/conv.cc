@@ -6,22 +6,14 @@
 #include "kernels/conv/conv.h"
 #include "backends/cpu/conv_lanes.h"
 #include "backends/cpu/epilogue.h"
+#include "base/checked.h"
 #include "kernels/conv/conv_reference.h"
+#include "kernels/workspace.h"
 
 namespace walle::backends::cpu {
 
 namespace {
 enum Choice { kReference, kSimd, kLanes, kWindows, kWinograd };  // kWinograd + the unit
-
-// Predicted speed of one thread. Measured on an AVX-512 core: reference 0.3 to 1, products 98, depthwise 20
-// to 50; 0.62 of it is taken, as in conv_lanes.cc, whose candidates are weighed against these.
-constexpr double kReferenceGflops = 0.5;
-constexpr double kProductGflops = 62;
-constexpr double kDepthwiseGflops = 15;
-// Results that one thread brings from register tiles to their rows in a second, again with 0.62 of what was
-// measured (0.26 ns each). It decides where products are short: 3 x 3
-// over three channels, 1 x 1 over a few dozen.
-constexpr double kResultGigafloats = 2.4;
 
 kernels::ConvShape shape_of(const NodeView& node) {
   const Shape& x = node.shape(0);
@@ -55,26 +47,52 @@ bool supports(const NodeView& node) {
   return node.shape(0).rank() == 4 && tensor::visit_numeric(node.dtype(0), [](auto) {});
 }
 
-// Traces and profiles show which of the kernel's three ways a shape takes.
-std::string simd_name(const kernels::Conv& c, kernels::Isa isa) {
+Candidate depthwise_candidate(const NodeView& node, const kernels::Conv& c, kernels::Isa isa, int threads) {
   const kernels::ConvShape& s = c.shape;
-  const std::string suffix = "_" + std::string(isa_name(isa));
-  if (s.depthwise())
-    return "conv_depthwise_f32_" + std::to_string(s.kh) + "x" + std::to_string(s.kw) + suffix;
+  const std::string window = std::to_string(s.kh) + "x" + std::to_string(s.kw);
+  Candidate out = vector_candidate(node, "conv_depthwise_f32", isa, threads, kSimd, window);
+  Features& f = out.features;
+  // Two kernels behind one name: over the image as it lies, and over padded planes of its own.
+  const bool strided = s.sw > 1;
+  f.kernel = !c.in_place ? strided ? "conv_depthwise_planes_s2_f32" : "conv_depthwise_planes_f32"
+             : strided   ? "conv_depthwise_s2_f32"
+                         : "conv_depthwise_f32";
+  f[Quantity::flop] = kernels::conv_flops(c);
+  f[Quantity::tiles] = static_cast<double>(s.n * s.m * s.oh);
+  // Planes are written by every run, padding included.
+  const int64_t plane = c.in_place ? 0 : c.planes.count * c.planes.rows * c.planes.pitch;
+  f[Quantity::l1_bytes] += static_cast<double>(s.n * s.c * plane * kernels::kFloatBytes);
+  return out;
+}
+
+Candidate product_candidate(const NodeView& node, const kernels::Conv& c, kernels::Isa isa, int threads) {
+  const kernels::ConvShape& s = c.shape;
   const std::string tile = std::to_string(c.gemm->mr) + "x" + std::to_string(c.gemm->nr);
-  return (c.pointwise ? "conv_pointwise_f32_" : "conv_implicit_gemm_f32_") + tile + suffix;
+  // Traces and profiles show which way a shape takes.
+  Candidate out = vector_candidate(node, c.pointwise ? "conv_pointwise_f32" : "conv_implicit_gemm_f32", isa,
+                                   threads, kSimd, tile);
+  Features& f = out.features;
+  const int64_t rows = s.m / s.groups;
+  const int64_t tall = base::ceil_div(rows, int64_t{c.gemm->mr});
+  const int64_t wide = base::ceil_div(s.oh * s.ow, int64_t{c.gemm->nr});
+  const auto products = static_cast<double>(s.n * s.groups);
+  f[Quantity::flop] = kernels::conv_flops(c);
+  f[Quantity::tails] =
+      f[Quantity::flop] * static_cast<double>(tall * c.gemm->mr - rows) / static_cast<double>(rows);
+  f[Quantity::tiles] = products * static_cast<double>(tall * wide);
+  // Panels of columns are made by every run, once.
+  const auto panels = static_cast<double>(s.depth() * wide * c.gemm->nr * kernels::kFloatBytes);
+  if (!c.pointwise) f[Quantity::l1_bytes] += products * panels;
+  return out;
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(rated_candidate(node, "conv_reference", kReferenceGflops, threads, kReference));
+  out.push_back(single_candidate(node, "conv_reference", threads));
   const auto isa = float_isa(node);
   if (!isa || node.out_shape(0).elements() == 0) return;  // planes and tiles are made of at least one element
   const kernels::Conv conv = kernels::make_conv(shape_of(node), *isa);
-  const double gflops = conv.shape.depthwise() ? kDepthwiseGflops : kProductGflops;
-  Candidate simd =
-      rated_candidate(node, simd_name(conv, *isa), kernels::conv_flops(conv), gflops, threads, kSimd);
-  if (!conv.shape.depthwise())
-    simd.cost_ms += static_cast<double>(node.out_shape(0).elements()) / (kResultGigafloats * 1e6) / threads;
+  Candidate simd = conv.shape.depthwise() ? depthwise_candidate(node, conv, *isa, threads)
+                                          : product_candidate(node, conv, *isa, threads);
   simd.workspace_bytes = kernels::conv_workspace_bytes(conv, threads, node.constant(1) != nullptr);
   out.push_back(std::move(simd));
   // Weights of another form are worth their making once per model, not once per run.

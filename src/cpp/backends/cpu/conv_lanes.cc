@@ -1,28 +1,20 @@
 #include "backends/cpu/conv_lanes.h"
 
+#include "base/checked.h"
+
 namespace walle::backends::cpu {
 
 namespace {
-// Predicted speed of one thread, 0.62 of what AVX-512 was measured at (112), as are the other figures of
-// convolutions. Their relations decide what is chosen.
-constexpr double kProductGflops = 70;
-// Values that one thread turns from rows to lanes or back in a second: 0.17 ns each were measured with
-// vectors of 16, 0.34 by blocks of four, which the others are turned in.
-double turn_gigafloats(const kernels::ChannelLanesTable& table) { return table.lanes == 16 ? 3.6 : 1.8; }
-// Values that one thread copies between rows in the first-level cache.
-constexpr double kCopyGigafloats = 5;
-// Tile positions that one thread makes or reads in a second. Measured: 1.6, 2.6 and 3.0 ns a vector of 16
-// into units of 2, 4 and 6, spreading channels over lanes included, and 2.2, 2.4 and 4 out of them.
-constexpr double kTransformGigafloats = 3.8;
-// Transformed weights are up to four times the size of the others and come from memory or the outer cache,
-// fetched ahead while products run.
-constexpr double kWeightGigabytes = 14;
+constexpr double kFloat = sizeof(float);
 
-double work_ms(const kernels::WinogradWork& w) {
-  const double product = w.product_flops / (kProductGflops * 1e6);
-  const double weights = w.weight_bytes / (kWeightGigabytes * 1e6);
-  const double transforms = (w.input_floats + w.output_floats) / (kTransformGigafloats * 1e6);
-  return std::max(product, weights) + transforms;
+std::string tile_of(const kernels::ChannelLanesTable& table) {
+  return std::to_string(table.rows) + "x" + std::to_string(2 * table.lanes);
+}
+
+// Tiles of so many pixels by the channels of two vectors.
+double tiles_of(const kernels::ChannelLanesTable& table, int64_t pixels, int64_t channels) {
+  return static_cast<double>(base::ceil_div(pixels, int64_t{table.rows}) *
+                             base::ceil_div(channels, int64_t{2 * table.lanes}));
 }
 }  // namespace
 
@@ -31,11 +23,12 @@ std::optional<Candidate> lane_candidate(const NodeView& node, const kernels::Con
   if (!kernels::lane_conv_fits(shape)) return std::nullopt;
   const kernels::LaneConv conv = kernels::make_lane_conv(shape, isa);
   const kernels::LaneWork work = kernels::lane_work(conv);
-  const std::string tile = std::to_string(conv.table->rows) + "x" + std::to_string(2 * conv.table->lanes);
-  Candidate c = rated_candidate(node, "conv_pointwise_lanes_f32_" + tile + "_" + std::string(isa_name(isa)),
-                                work.product_flops, kProductGflops, threads, choice);
+  Candidate c =
+      vector_candidate(node, "conv_pointwise_lanes_f32", isa, threads, choice, tile_of(*conv.table));
+  c.features[Quantity::flop] = work.product_flops;
+  c.features[Quantity::tiles] = static_cast<double>(shape.n) * tiles_of(*conv.table, conv.pixels(), shape.m);
+  c.features[Quantity::l1_bytes] += work.turned_floats * kFloat;
   c.parameters = {{"pixels_at_once", conv.block}};
-  c.cost_ms += work.turned_floats / (turn_gigafloats(*conv.table) * 1e6) / threads;
   c.workspace_bytes = kernels::lane_workspace_bytes(conv, threads);
   return c;
 }
@@ -45,26 +38,36 @@ std::optional<Candidate> window_candidate(const NodeView& node, const kernels::C
   if (!kernels::window_conv_fits(shape, isa)) return std::nullopt;
   const kernels::WindowConv conv = kernels::make_window_conv(shape, isa);
   const kernels::WindowWork work = kernels::window_work(conv);
-  const std::string tile = std::to_string(conv.table->rows) + "x" + std::to_string(2 * conv.table->lanes);
-  Candidate c = rated_candidate(node, "conv_windows_lanes_f32_" + tile + "_" + std::string(isa_name(isa)),
-                                work.product_flops, kProductGflops, threads, choice);
-  c.cost_ms += (work.turned_floats / turn_gigafloats(*conv.table) + work.copied_floats / kCopyGigafloats) /
-               1e6 / threads;
+  Candidate c = vector_candidate(node, "conv_windows_lanes_f32", isa, threads, choice, tile_of(*conv.table));
+  c.features[Quantity::flop] = work.product_flops;
+  c.features[Quantity::tiles] =
+      static_cast<double>(shape.n * shape.oh) * tiles_of(*conv.table, shape.ow, shape.m);
+  c.features[Quantity::l1_bytes] += (work.turned_floats + work.copied_floats) * kFloat;
   c.workspace_bytes = kernels::window_workspace_bytes(conv, threads);
   return c;
 }
+
+namespace {
+std::string_view winograd_name(int unit) {
+  return unit == 2 ? "conv_winograd_2x2_f32" : unit == 4 ? "conv_winograd_4x4_f32" : "conv_winograd_6x6_f32";
+}
+}  // namespace
 
 std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels::ConvShape& shape, int unit,
                                             kernels::Isa isa, int threads, int choice) {
   if (!kernels::winograd_fits(shape)) return std::nullopt;
   const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa);
-  const std::string side = std::to_string(unit);
-  // The bytes of the operands bound it as they do every candidate; flops are counted below.
-  Candidate c =
-      rated_candidate(node, "conv_winograd_f32_" + side + "x" + side + "_" + std::string(isa_name(isa)), 0,
-                      kProductGflops, threads, choice);
+  const kernels::WinogradWork work = kernels::winograd_work(winograd);
+  Candidate c = vector_candidate(node, winograd_name(unit), isa, threads, choice);
+  Features& f = c.features;
+  f[Quantity::flop] = work.product_flops;
+  f[Quantity::l1_bytes] += (work.input_floats + work.output_floats) * kFloat;
+  // Transformed, weights are up to seven times the size of the others, which the operands count; they come
+  // from the outer cache or from memory.
+  f[std::max(level_of(work.weight_bytes), Quantity::l3_bytes)] += work.weight_bytes;
+  f[Quantity::tiles] =
+      static_cast<double>((unit + 2) * (unit + 2)) * tiles_of(*winograd.table, winograd.tiles(), shape.m);
   c.parameters = {{"unit", unit}, {"tiles_at_once", winograd.block}};
-  c.cost_ms = std::max(c.cost_ms, work_ms(kernels::winograd_work(winograd)) / threads);
   c.workspace_bytes = kernels::winograd_workspace_bytes(winograd, threads);
   c.error = kernels::winograd_error(unit);
   return c;

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "backends/cpu/cpu_op.h"
+#include "backends/cpu/profile.h"
 
 namespace walle::backends::cpu {
 
@@ -45,6 +46,9 @@ class CpuBackend final : public Backend {
                         : "nothing: WALLE_CPU names no set of this machine") +
            " (of " + sets + ")";
   }
+
+  std::string device() const override { return processor_name(); }
+  std::optional<DeviceProfile> profile() const override { return measure_profile(); }
 
   bool supports(const NodeView& node) const override {
     const CpuOp* op = find(node.op());

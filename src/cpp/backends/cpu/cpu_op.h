@@ -19,17 +19,18 @@ struct CpuOp {
   Result<std::unique_ptr<Kernel>> (*prepare)(const NodeView&, const Candidate&, PrepareContext&) = nullptr;
 };
 
-// The one candidate of operators with a single kernel: predicted from the op's bytes and flops.
-Candidate single_candidate(const NodeView& node, std::string algorithm, int threads = 1);
+// A candidate of a kernel that is compiled once: the operator's flops, its operands by the level of memory
+// they come from, one call. `kernel` is static text and names the algorithm too.
+Candidate single_candidate(const NodeView& node, std::string_view kernel, int threads = 1);
 
-// One of several: the op's flops at `gflops` per thread or its bytes at memory speed, whichever takes longer.
-// `choice` comes back in prepare().
-Candidate rated_candidate(const NodeView& node, std::string algorithm, double gflops, int threads,
-                          int choice);
+// The same of a kernel that is compiled per instruction set; `detail` stands in the algorithm's name between
+// the kernel's and the set's. `choice` comes back in prepare().
+Candidate vector_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,
+                           int choice, std::string_view detail = "");
 
-// The same of a kernel that knows its own work.
-Candidate rated_candidate(const NodeView& node, std::string algorithm, double flops, double gflops,
-                          int threads, int choice);
+// The quantity that counts bytes of a working set of this size: what is used again within one run stays in
+// the smallest cache that holds it.
+Quantity level_of(double bytes);
 
 // The instruction set of float32 vector kernels; nothing for other dtypes.
 std::optional<kernels::Isa> float_isa(const NodeView& node);

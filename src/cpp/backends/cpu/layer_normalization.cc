@@ -15,9 +15,6 @@ namespace walle::backends::cpu {
 namespace {
 enum Choice { kReference, kRows };
 
-// Predicted gain over the reference; measured 6.5 on one AVX-512 core, 256 rows of 768.
-constexpr double kRowsGain = 8;
-
 // Elements that a thread must get: three vector passes over a row (mean, variance, result), the later two
 // from the cache, so half of what a single pass needs.
 constexpr int64_t kNormGrain = kernels::kVectorGrain / 2;
@@ -81,9 +78,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(std::move(c));
   const auto isa = float_isa(node);
   if (!isa || !axis.ok() || !rows_apply(node, x.sub(*axis, x.rank()))) return;
-  Candidate rows = single_candidate(node, "layer_norm_f32_rows_" + std::string(isa_name(*isa)), threads);
-  rows.cost_ms /= kRowsGain;
-  rows.choice = kRows;
+  Candidate rows = vector_candidate(node, "layer_norm_f32_rows", *isa, threads, kRows);
+  rows.features[Quantity::tiles] = static_cast<double>(x.product(0, *axis));
   out.push_back(std::move(rows));
 }
 

@@ -47,14 +47,6 @@ Plan make_plan(const NodeView& node) {
 // A round moves what fits a register: one load and one store instead of a call of memcpy.
 bool single_unit(const Plan& p) { return p.body.rank == 0 && p.body.unit <= 8; }
 
-// Predicted costs. A loop has no rival on one backend, so only their order of magnitude counts, against the
-// copies of another placement: a few ns to resolve an index and start a round, the bytes at the speed of
-// scattered rows, the base at that of one plain copy.
-constexpr double kRoundUs = 4e-3;
-constexpr double kScatteredBytesPerUs = 3000;
-constexpr double kBaseBytesPerMs = 8e6;
-constexpr double kStartMs = 1e-3;
-
 bool supports(const NodeView& node) {
   if (!node.node().loop || (node.dtype(1) != DType::int32 && node.dtype(1) != DType::int64)) return false;
   // Indices are of ONNX's two index types. Moving needs no arithmetic, so it is for every dtype.
@@ -67,14 +59,20 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const char* way = p.spec.combine != raster::Combine::assign ? "loop_combine"
                     : p.spec.index_on_dst                     ? "loop_scatter"
                                                               : "loop_gather";
-  Candidate c;
-  c.algorithm = std::string(way) + (single_unit(p) ? "_units" : p.body.rank == 0 ? "_rows" : "_boxes");
+  // Scatters stay on one thread: two rounds may meet in one element, and then the later one must win.
+  Candidate c = single_candidate(node, way, p.spec.index_on_dst ? 1 : threads);
+  c.algorithm += (single_unit(p) ? "_units" : p.body.rank == 0 ? "_rows" : "_boxes");
   const auto count = static_cast<double>(p.spec.count());
   const double moved = count * static_cast<double>(p.body.bytes());
-  // Scatters stay on one thread: two rounds may meet in one element, and then the later one must win.
-  const int busy = p.spec.index_on_dst ? 1 : threads;
-  c.cost_ms = (count * kRoundUs + moved / kScatteredBytesPerUs) / busy / 1e3 + kStartMs;
-  if (p.spec.base) c.cost_ms += static_cast<double>(p.out_bytes) / kBaseBytesPerMs;
+  // Not the operands: of a large table few rows may be read. The level is that of the whole all the same,
+  // because nobody knows which.
+  Features& f = c.features;
+  const double held = node.cost().bytes;
+  f = {.kernel = f.kernel, .isa = f.isa, .threads = f.threads};
+  f[Quantity::calls] = 1;
+  f[Quantity::tiles] = count;
+  f[level_of(held)] += 2 * moved;
+  if (p.spec.base) f[level_of(held)] += 2 * static_cast<double>(p.out_bytes);
   c.workspace_bytes = p.spec.count() * static_cast<int64_t>(sizeof(int64_t));
   out.push_back(std::move(c));
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "backends/cpu/epilogue.h"
+#include "base/checked.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_reference.h"
 #include "kernels/workspace.h"
@@ -14,12 +15,6 @@ namespace walle::backends::cpu {
 
 namespace {
 enum Choice { kReference, kPacked };
-
-// Predicted speed of one thread. Measured 1.0 and 162 on an AVX-512 core, 256 x 256 x 256; half of it
-// is what AVX2 does. The reference never wins; the figure is for placement, and for the predicted
-// time that users read.
-constexpr double kReferenceGflops = 1;
-constexpr double kPackedGflops = 80;
 
 // The product as batches of plain matrix products.
 struct Problem {
@@ -96,24 +91,39 @@ bool packs_ahead(const NodeView& node, const kernels::GemmTable& table, const Pr
   return node.constant(1) && p.one_b() && !in_place(table, p);
 }
 
-std::string simd_name(const NodeView& node, const kernels::GemmTable& table, const Problem& p,
-                      kernels::Isa isa) {
-  const bool plain = node.constant(1) && p.one_b() && in_place(table, p);
-  return (plain ? "gemm_in_place_f32_" + std::to_string(table.mr_plain)
-                : "gemm_f32_" + std::to_string(table.mr)) +
-         "x" + std::to_string(table.nr) + "_" + std::string(isa_name(isa));
+// Rows that a tile lacks are tails: it costs what loading its weights takes, whoever multiplies with them.
+void count_work(const kernels::GemmTable& table, const Problem& p, bool in_place, Features& f) {
+  const int64_t rows = in_place ? table.mr_plain : table.mr;
+  const int64_t tall = base::ceil_div(p.m, rows);
+  const int64_t wide = base::ceil_div(p.n, int64_t{table.nr});
+  const auto batches = static_cast<double>(p.a.size());
+  f[Quantity::flop] = 2 * batches * static_cast<double>(p.m * wide * table.nr * p.k);
+  f[Quantity::tails] = 2 * batches * static_cast<double>((tall * rows - p.m) * wide * table.nr * p.k);
+  f[Quantity::tiles] = batches * static_cast<double>(tall * wide);
+}
+
+Candidate simd_candidate(const NodeView& node, const kernels::GemmTable& table, const Problem& p,
+                         kernels::Isa isa, int threads) {
+  const bool known = node.constant(1) && p.one_b();
+  const bool plain = known && in_place(table, p);
+  const std::string tile = std::to_string(plain ? table.mr_plain : table.mr) + "x" + std::to_string(table.nr);
+  const char* kernel = plain ? "gemm_in_place_f32" : known ? "gemm_f32" : "gemm_computed_b_f32";
+  Candidate c = vector_candidate(node, kernel, isa, threads, kPacked, tile);
+  count_work(table, p, plain, c.features);
+  // A computed B is copied to panels by every run.
+  const auto copied = static_cast<double>(p.a.size() * p.n * p.k * kernels::kFloatBytes);
+  if (!known) c.features[Quantity::l1_bytes] += copied;
+  c.workspace_bytes =
+      threads * kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, packs_ahead(node, table, p));
+  return c;
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(rated_candidate(node, "gemm_reference", kReferenceGflops, threads, kReference));
+  out.push_back(single_candidate(node, "gemm_reference", threads));
   const auto isa = float_isa(node);
   if (!isa) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
-  const Problem p = problem_of(node);
-  Candidate packed = rated_candidate(node, simd_name(node, table, p, *isa), kPackedGflops, threads, kPacked);
-  packed.workspace_bytes =
-      threads * kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, packs_ahead(node, table, p));
-  out.push_back(std::move(packed));
+  out.push_back(simd_candidate(node, table, problem_of(node), *isa, threads));
 }
 
 template <class T>

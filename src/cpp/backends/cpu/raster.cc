@@ -24,10 +24,6 @@ constexpr int64_t kTasksPerThread = 4;
 // with so many they are small beside what is copied.
 constexpr size_t kMaxFillRegions = 256;
 
-// Predicted costs of the call, and of setting up the loops of a region.
-constexpr double kStartUs = 0.5;
-constexpr double kRegionUs = 0.1;
-
 struct Step {
   kernels::BoxCopy box;
   int source = 0;  // -1: the fill value
@@ -63,22 +59,20 @@ bool supports(const NodeView& node) {
          (!node.node().raster->accumulate || tensor::visit_numeric(node.out_dtype(0), [](auto) {}));
 }
 
-// Bytes per microsecond and thread by inner loop, from memory-resident copies on one core. A raster has no
-// rival on one backend; the figures weigh it against the copies that another placement would need.
-double bytes_per_us(const kernels::BoxCopy& box) {
+// What one region adds, by its inner loop: calls of memcpy, units that are loaded and stored one by one,
+// bytes that are transposed in registers.
+void count_box(const kernels::BoxCopy& box, Features& f) {
   using Inner = kernels::BoxCopy::Inner;
-  constexpr double kStreamed = 8000;
-  constexpr double kShortRuns = 3000;      // calls and cache lines used in part
-  constexpr double kNarrowTiles = 1000;    // 1 and 2 bytes: as many loads as for wider units
-  constexpr double kStridedPerByte = 500;  // a load and a store per unit; above 4 bytes, cache lines bound it
-  constexpr int64_t kLongRun = 256;        // bytes from which on memcpy's start no longer shows
+  const auto bytes = static_cast<double>(box.bytes());
+  f[level_of(2 * bytes)] += 2 * bytes;  // read and written
+  f[Quantity::tiles] += 1;              // the loops of a region are set up
+  const double units = bytes / static_cast<double>(std::max<int64_t>(box.unit, 1));
   switch (box.inner) {
-    case Inner::rows: return box.unit >= kLongRun ? kStreamed : kShortRuns;
-    case Inner::repeat: return kStreamed;
-    case Inner::transpose: return box.unit >= 4 ? kShortRuns : kNarrowTiles;
-    case Inner::strided: return kStridedPerByte * static_cast<double>(std::min<int64_t>(box.unit, 4));
+    case Inner::rows: f[Quantity::tiles] += units; break;
+    case Inner::repeat: break;
+    case Inner::transpose: f[Quantity::tails] += bytes; break;
+    case Inner::strided: f[Quantity::flop] += units; break;
   }
-  return kNarrowTiles;
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -86,17 +80,17 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const int64_t element = dtype_size(node.out_dtype(0));
   Candidate c;
   c.algorithm = "raster_fill";
-  double us = kStartUs + kRegionUs * static_cast<double>(raster.regions.size());
+  c.features = {.kernel = raster.accumulate ? "raster_sum" : "raster", .isa = {}, .threads = threads};
+  c.features[Quantity::calls] = 1;
   int64_t largest = -1;
   for (const raster::Region& r : raster.regions) {
     const kernels::BoxCopy box = plan(r, element);
-    us += static_cast<double>(box.bytes()) / bytes_per_us(box) / threads;
+    count_box(box, c.features);
     if (box.bytes() <= largest) continue;  // the region that moves most names the whole
     largest = box.bytes();
     c.algorithm = raster.accumulate ? "raster_sum" : std::string("raster_") + kernels::inner_name(box);
   }
   c.parameters.emplace_back("regions", static_cast<int64_t>(raster.regions.size()));
-  c.cost_ms = us / 1e3;
   out.push_back(std::move(c));
 }
 

@@ -8,15 +8,12 @@
 
 #include "backends/cpu/cpu_op.h"
 #include "kernels/rnn/rnn.h"
+#include "kernels/workspace.h"
 #include "ops/rules/rnn.h"
 
 namespace walle::backends::cpu {
 
 namespace {
-// Predicted speed of one thread. Measured 75 on an AVX-512 core, an LSTM of 256 by 256 over 64 steps at batch
-// 1, where a plain product reaches 162: the same half of it as kPackedGflops (matmul.cc).
-constexpr double kRnnGflops = 40;
-
 Result<kernels::Rnn> rnn_of(const NodeView& node) {
   WALLE_ASSIGN(const ops::RnnSpec s,
                ops::rnn_spec(node.op().name, node.attrs(), node.shape(0), node.shape(1), node.shape(2)));
@@ -59,7 +56,12 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
   // The steps wait for each other, so half of a product's speed, and of threads one per direction.
   const int busy = std::min<int>(threads, static_cast<int>(r->directions));
-  Candidate c = rated_candidate(node, "rnn_f32_" + std::string(isa_name(*isa)), kRnnGflops, busy, 0);
+  Candidate c = vector_candidate(node, "rnn_f32", *isa, busy, 0);
+  // Every step reads the recurrence's weights again, and starts anew.
+  const auto steps = static_cast<double>(r->sequence * r->directions);
+  const auto recurrence = static_cast<double>(r->gates * r->hidden * r->hidden * kernels::kFloatBytes);
+  c.features[level_of(recurrence)] += steps * recurrence;
+  c.features[Quantity::tiles] = steps;
   c.workspace_bytes =
       kernels::rnn_workspace_bytes(table, *r, threads) + (packs_ahead(node) ? 0 : packed_bytes(table, *r));
   out.push_back(std::move(c));

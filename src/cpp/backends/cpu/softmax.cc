@@ -12,9 +12,6 @@ namespace walle::backends::cpu {
 namespace {
 enum Choice { kReference, kRows };
 
-// Predicted gain over the reference; measured 10.5 on one AVX-512 core, 256 rows of 512.
-constexpr double kRowsGain = 8;
-
 // Elements that a thread must get: three passes over a row by vectors (maximum, exponentials and their sum,
 // scaling), and the exponential alone is a dozen operations.
 constexpr int64_t kSoftmaxGrain = kernels::kVectorGrain / 4;
@@ -42,9 +39,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto spec = spec_of(node);
   // Rows must lie together, and LogSoftmax is rare outside training. An empty axis has no maximum.
   if (!isa || !spec.ok() || spec->log || spec->inner != 1 || spec->axis == 0) return;
-  Candidate rows = single_candidate(node, "softmax_f32_rows_" + std::string(isa_name(*isa)), threads);
-  rows.cost_ms /= kRowsGain;
-  rows.choice = kRows;
+  Candidate rows = vector_candidate(node, "softmax_f32_rows", *isa, threads, kRows);
+  rows.features[Quantity::tiles] = static_cast<double>(spec->outer);
   out.push_back(std::move(rows));
 }
 

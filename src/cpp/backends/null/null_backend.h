@@ -21,14 +21,14 @@ class NullBackend final : public Backend {
   Status ready() const override { return host_.ready(); }
   std::string target() const override { return host_.target() + ", in memory of its own, for tests"; }
   bool supports(const NodeView& node) const override { return host_.supports(node); }
-  // The host's, each kCostMs dearer.
+  // The host's, each with kLaunches more.
   std::vector<Candidate> candidates(const NodeView& node, int threads) const override;
   Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
                                           PrepareContext& context) const override;
 
-  // Per step; it is never quicker than the host, so the search never prefers it where the host is on the list
-  // too.
-  static constexpr double kCostMs = 1;
+  // Per step, as if every kernel waited for a queue: the search never prefers it where the host is on the
+  // list too.
+  static constexpr double kLaunches = 100;
 
  private:
   const Backend& host_;

@@ -36,6 +36,18 @@ class _Step(TypedDict):
     measured_runs: int
     measured_ms: float
     losers: list[tuple[str, float]]
+    choices: list[_Choice]
+
+class _Choice(TypedDict):
+    backend: str
+    algorithm: str
+    kernel: str
+    isa: str
+    features: dict[str, float]
+    threads: int
+    predicted_ms: float
+    measured_ms: float
+    taken: bool
 
 class _Plans(TypedDict):
     rows: list[_Step]
@@ -45,6 +57,9 @@ class _Plans(TypedDict):
     activation_bytes: int
     aliases: int
     predicted_ms: float
+    search_ms: float
+    costs: str
+    plan_sources: dict[str, int]
     profiled_runs: int
     wall_ms: float
     program: str
@@ -52,6 +67,16 @@ class _Plans(TypedDict):
 class _Machine(TypedDict):
     processors: int
     backends: dict[str, str]
+
+class _Profile(TypedDict):
+    device: str
+    isa: str
+    flop: float
+    step: float
+    l1_byte: float
+    l2_byte: float
+    l3_byte: float
+    memory_byte: float
 
 class _Operator(TypedDict):
     name: str
@@ -164,12 +189,15 @@ class Model:
         claim: bool = True,
         fold: bool = True,
         placement: str = "cost",
+        tune: int = 0,
+        plan_cache: str = "",
     ) -> Session: ...
 
 def available_processors() -> int: ...
 def dtypes() -> dict[str, tuple[int, str]]: ...
 def limits() -> dict[str, int]: ...
 def machine() -> _Machine: ...
+def machine_profile() -> _Profile: ...
 def set_log_sink(sink: Callable[[int, str], None] | None) -> None: ...
 def set_log_level(least: int) -> None: ...
 def log(level: int, text: str) -> None: ...

@@ -48,7 +48,7 @@ def main(
     ] = False,
     top: Annotated[
         int | None,
-        typer.Option("--top", min=1, help="With --stage=plan: the costliest rows, and time in groups."),
+        typer.Option("--top", min=0, help="With --stage=plan: the costliest rows, and time in groups."),
     ] = None,
     dim: Dims = None,
     threads: Threads = 1,

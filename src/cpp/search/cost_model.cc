@@ -1,0 +1,140 @@
+#include "search/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "base/hash.h"
+
+namespace walle::search {
+
+namespace {
+using backends::DeviceProfile;
+using backends::Quantity;
+
+constexpr size_t at(Quantity q) { return static_cast<size_t>(q); }
+
+// What no table lists is priced as a scalar loop, of which a core does about one operation per ns and reads
+// some 5 GB/s, or as a vector kernel at half of what the slowest of the fitted ones reaches.
+constexpr CostRow kPlain{"", "", {1, 0.2, 0.2, 0.2, 0.2, 4, 1, 1000}};
+constexpr CostRow kVector{"", "", {0.03, 0.05, 0.05, 0.1, 0.2, 50, 0.03, 1000}};
+
+// An estimate until there is a device to measure: an enqueued transfer on a phone or over PCIe starts in tens
+// of microseconds and moves several GB/s, and a kernel's launch costs about as much as that start.
+constexpr double kCopyStartNs = 20e3;
+constexpr double kCopyByteNs = 1 / 6.0;
+constexpr double kLaunchNs = 10e3;
+
+std::tuple<std::string_view, std::string_view> key(const CostRow& r) { return {r.kernel, r.isa}; }
+
+// How much longer than the fitted machine this one takes for each quantity.
+std::array<double, kPriced> ratios(const DeviceProfile& fitted, const DeviceProfile& here, bool vectors) {
+  const double step = here.step / fitted.step;
+  const double flop = vectors ? here.flop / fitted.flop : step;
+  std::array<double, kPriced> out{};
+  out[at(Quantity::flop)] = flop;
+  out[at(Quantity::l1_bytes)] = here.l1_byte / fitted.l1_byte;
+  out[at(Quantity::l2_bytes)] = here.l2_byte / fitted.l2_byte;
+  out[at(Quantity::l3_bytes)] = here.l3_byte / fitted.l3_byte;
+  out[at(Quantity::memory_bytes)] = here.memory_byte / fitted.memory_byte;
+  out[at(Quantity::tiles)] = step;
+  out[at(Quantity::tails)] = flop;
+  out[at(Quantity::calls)] = step;
+  return out;
+}
+
+void scale(CostRow& row, const std::array<double, kPriced>& by) {
+  for (size_t i = 0; i < by.size(); ++i) row.ns[i] *= by[i];
+}
+
+// The profile whose rows stand in for the machine's: of its own instruction set, or of the one whose
+// arithmetic is nearest (four lanes of another architecture are nearer to four lanes here than to sixteen).
+const DeviceProfile& nearest(const CostTable& table, const DeviceProfile& machine) {
+  return *std::ranges::min_element(table.profiles, {}, [&](const DeviceProfile& p) {
+    return p.isa == machine.isa ? -1.0 : std::abs(std::log(p.flop / machine.flop));
+  });
+}
+}  // namespace
+
+CostModel::CostModel(const CostTable& table)
+    : name_(table.name), rows_(table.rows), plain_(kPlain), vector_(kVector) {
+  finish();
+}
+
+CostModel::CostModel(const CostTable& table, const DeviceProfile& machine)
+    : name_(std::string(table.name) + " scaled by a profile"),
+      isa_(machine.isa),
+      plain_(kPlain),
+      vector_(kVector) {
+  const DeviceProfile& fitted = nearest(table, machine);
+  const auto plain = ratios(fitted, machine, false);
+  const auto vectors = ratios(fitted, machine, true);
+  for (const CostRow& r : table.rows) {
+    // Rows of other sets would be another machine's: with WALLE_CPU another profile is measured.
+    if (!r.isa.empty() && r.isa != fitted.isa) continue;
+    CostRow& mine = rows_.emplace_back(r);
+    scale(mine, r.isa.empty() ? plain : vectors);
+    if (r.isa == fitted.isa) mine.isa = isa_;
+  }
+  scale(plain_, plain);
+  scale(vector_, vectors);
+  finish();
+}
+
+void CostModel::finish() {
+  std::ranges::stable_sort(rows_, {}, key);
+  base::Hasher hash;
+  const auto add = [&](const CostRow& r) {
+    hash.text(r.kernel).text(r.isa);
+    for (const double ns : r.ns) hash.value(ns);
+  };
+  std::ranges::for_each(rows_, add);
+  add(plain_);
+  add(vector_);
+  fingerprint_ = hash.value(kCopyStartNs).value(kCopyByteNs).value(kLaunchNs).finish();
+}
+
+const CostRow& CostModel::row(const backends::Features& f) const {
+  const std::tuple wanted(f.kernel, f.isa);
+  const auto found = std::ranges::lower_bound(rows_, wanted, {}, key);
+  if (found != rows_.end() && key(*found) == wanted) return *found;
+  return f.isa.empty() ? plain_ : vector_;
+}
+
+double CostModel::ms(const backends::Features& f) const {
+  const CostRow& r = row(f);
+  double shared = 0;
+  for (size_t i = 0; i < r.ns.size(); ++i)
+    if (i != at(Quantity::calls)) shared += r.ns[i] * f.amount[i];
+  const double starts = r.ns[at(Quantity::calls)] * f[Quantity::calls] + kLaunchNs * f[Quantity::launches];
+  const double ms = (shared / std::max(f.threads, 1) + starts) / 1e6;
+  // Work of more than a double holds is a number all the same: infinity stands for "cannot run" in a search.
+  return std::isfinite(ms) ? ms : std::numeric_limits<double>::max();
+}
+
+double CostModel::copy_ms(int64_t bytes) const {
+  return (kCopyStartNs + static_cast<double>(bytes) * kCopyByteNs) / 1e6;
+}
+
+const std::vector<CostTable>& cost_tables() {
+  static const std::vector<CostTable> tables = [] {
+    std::vector<CostTable> out;
+#define WALLE_COST_TABLE(name, devices) out.push_back({name, devices, {}, {}});
+#define WALLE_COST_PROFILE(...) out.back().profiles.push_back({__VA_ARGS__});
+#define WALLE_COST_ROW(kernel, isa, ...) out.back().rows.push_back({kernel, isa, {__VA_ARGS__}});
+#include "search/tables/zen4.inc"
+#undef WALLE_COST_TABLE
+#undef WALLE_COST_PROFILE
+#undef WALLE_COST_ROW
+    return out;
+  }();
+  return tables;
+}
+
+const CostModel& reference_costs() {
+  static const CostModel model(cost_tables().front());
+  return model;
+}
+
+}  // namespace walle::search

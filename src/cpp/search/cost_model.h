@@ -1,0 +1,74 @@
+// The cost model: the one place where what kernels count (backends/features.h) becomes time.
+//
+// time = sum of coefficient * quantity, one row of coefficients per kernel and instruction set; what threads
+// share is divided by them. Linear because it can be fitted by non-negative least squares (walle tune fit)
+// and read by people; a maximum of arithmetic and traffic fits no better once bytes are told apart by level
+// (docs/adr/0018-one-cost-model.md).
+//
+// Immutable once made, so any thread may ask.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/device_profile.h"
+#include "backends/features.h"
+
+namespace walle::search {
+
+// Nanoseconds per unit of each quantity but launches, whose price is one for all kernels.
+inline constexpr int kPriced = backends::kQuantities - 1;
+
+struct CostRow {
+  std::string_view kernel;
+  std::string_view isa;
+  std::array<double, kPriced> ns{};
+};
+
+// A fitted table, search/tables/*.inc.
+struct CostTable {
+  std::string_view name;
+  std::string_view devices;  // Backend::device() of those it was fitted for, separated by commas
+  std::vector<backends::DeviceProfile> profiles;  // of that machine, one per instruction set
+  std::vector<CostRow> rows;
+};
+
+// The tables of this build; the first is the one others are derived from.
+const std::vector<CostTable>& cost_tables();
+
+class CostModel {
+ public:
+  // As fitted.
+  explicit CostModel(const CostTable& table);
+  // Derived for another machine: coefficients of arithmetic scale as its arithmetic does, those of bytes as
+  // its memories, starts as its steps.
+  CostModel(const CostTable& table, const backends::DeviceProfile& machine);
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+
+  // Predicted milliseconds of one run. Finite and positive.
+  double ms(const backends::Features& features) const;
+  // Of a copy between two memories, in either direction.
+  double copy_ms(int64_t bytes) const;
+
+  const std::string& name() const { return name_; }
+  // Changes with every coefficient.
+  uint64_t fingerprint() const { return fingerprint_; }
+
+ private:
+  const CostRow& row(const backends::Features& features) const;
+  void finish();
+
+  std::string name_;
+  std::string isa_;            // of a derived model's vector rows, which point to it
+  std::vector<CostRow> rows_;  // sorted by kernel, then by instruction set
+  CostRow plain_, vector_;     // for kernels that no table knows
+  uint64_t fingerprint_ = 0;
+};
+
+// The first table as it is: for programs that run once, and for tests.
+const CostModel& reference_costs();
+
+}  // namespace walle::search

@@ -1,0 +1,242 @@
+"""Random shapes to measure kernels on: models of one operator each, drawn by a seed.
+
+Sizes are drawn evenly on a logarithmic scale between what small and large networks have, and are nobody's
+layers: a table must serve models it has never seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 20
+_MOST_FLOPS = 3e8  # of one sample: some 5 ms on a core with wide vectors
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A model of one operator and what it is called in progress and results."""
+
+    family: str
+    text: str
+    model: onnx.ModelProto
+
+
+class _Draw:
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def size(self, low: int, high: int, multiple: int = 1) -> int:
+        """Between ``low`` and ``high``, evenly by magnitude, often a multiple of what layers like."""
+        value = math.exp(self.rng.uniform(math.log(low), math.log(high + 0.5)))
+        step = multiple if self.rng.random() < 0.8 else 1
+        return int(min(max(round(value / step) * step, low), high))
+
+    def one_of(self, *values: Any) -> Any:
+        return values[int(self.rng.integers(len(values)))]
+
+
+def _model(
+    nodes: list[onnx.NodeProto], inputs: dict[str, tuple[int, ...]], weights: dict[str, Any]
+) -> onnx.ModelProto:
+    kinds = {"i": TensorProto.INT64}
+    graph = helper.make_graph(
+        nodes,
+        "sample",
+        [
+            helper.make_tensor_value_info(n, kinds.get(n[0], TensorProto.FLOAT), list(s))
+            for n, s in inputs.items()
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(w, n) for n, w in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
+
+
+def _weights(draw: _Draw, *shape: int) -> Any:
+    return draw.rng.uniform(-0.5, 0.5, shape).astype(np.float32)
+
+
+def _conv(
+    draw: _Draw, channels: int, out: int, size: int, kernel: int, stride: int, groups: int
+) -> tuple[str, onnx.ModelProto]:
+    attributes = {"pads": [kernel // 2] * 4, "strides": [stride] * 2, "group": groups}
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"], **attributes)]
+    if draw.rng.random() < 0.5:  # most convolutions of networks have an activation fused into them
+        nodes[0].output[0] = "c"
+        nodes.append(helper.make_node("Relu", ["c"], ["y"]))
+    weights = {"w": _weights(draw, out, channels // groups, kernel, kernel), "b": _weights(draw, out)}
+    text = f"{channels}>{out} {kernel}x{kernel}/{stride} on {size}" + (f" g{groups}" if groups > 1 else "")
+    return text, _model(nodes, {"x": (1, channels, size, size)}, weights)
+
+
+def _dense_conv(draw: _Draw, kernels: tuple[int, ...], strides: tuple[int, ...], low: int) -> Any:
+    while True:
+        channels, out = draw.size(low, 1024, 8), draw.size(16, 1536, 8)
+        size, kernel, stride = draw.size(7, 112, 7), draw.one_of(*kernels), draw.one_of(*strides)
+        flops = 2 * channels * out * kernel**2 * ((size - 1) // stride + 1) ** 2
+        if 1e5 < flops < _MOST_FLOPS:
+            return _conv(draw, channels, out, size, kernel, stride, 1)
+
+
+def _stem(draw: _Draw) -> Any:
+    kernel, stride = draw.one_of(3, 5, 7), draw.one_of(1, 2, 2)
+    return _conv(draw, draw.one_of(1, 3, 3, 4), draw.size(8, 64, 8), draw.size(32, 224, 8), kernel, stride, 1)
+
+
+def _depthwise(draw: _Draw) -> Any:
+    channels, size = draw.size(16, 1024, 8), draw.size(7, 112, 7)
+    channels = min(channels, int(4e6 / size**2))
+    return _conv(draw, channels, channels, size, draw.one_of(3, 3, 5), draw.one_of(1, 1, 2), channels)
+
+
+def _grouped(draw: _Draw) -> Any:
+    groups, each = draw.one_of(2, 4, 8), draw.size(8, 64, 4)
+    channels = groups * each
+    return _conv(draw, channels, channels, draw.size(7, 56, 7), draw.one_of(1, 3), 1, groups)
+
+
+def _product(draw: _Draw) -> Any:
+    while True:
+        m, k, n = draw.size(1, 512), draw.size(16, 4096, 16), draw.size(8, 4096, 16)
+        if m * k * n < _MOST_FLOPS / 2 and k * n < 8e6:
+            break
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    return f"{m}x{k}x{n}", _model(nodes, {"x": (m, k)}, {"w": _weights(draw, k, n)})
+
+
+def _row_product(draw: _Draw) -> Any:
+    m, k, n = draw.one_of(1, 1, 1, 2, 3, 4), draw.size(256, 4096, 16), draw.size(256, 4096, 16)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    return f"{m}x{k}x{n}", _model(nodes, {"x": (m, k)}, {"w": _weights(draw, k, n)})
+
+
+def _computed_product(draw: _Draw) -> Any:
+    batch, m, k, n = draw.size(1, 16), draw.size(8, 256), draw.size(16, 256, 8), draw.size(8, 256)
+    nodes = [helper.make_node("MatMul", ["x", "z"], ["y"])]
+    return f"{batch} of {m}x{k}x{n}", _model(nodes, {"x": (batch, m, k), "z": (batch, k, n)}, {})
+
+
+def _unary(draw: _Draw) -> Any:
+    op, n = (
+        draw.one_of("Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Sqrt", "HardSwish"),
+        draw.size(64, 1_000_000),
+    )
+    return f"{op} {n}", _model([helper.make_node(op, ["x"], ["y"])], {"x": (n,)}, {})
+
+
+def _binary(draw: _Draw) -> Any:
+    op, rows, columns = draw.one_of("Add", "Mul", "Sub", "Div"), draw.size(1, 1024), draw.size(16, 1024, 16)
+    other = draw.one_of((rows, columns), (columns,), (1,), (rows, 1))
+    nodes = [helper.make_node(op, ["x", "z"], ["y"])]
+    return f"{op} {rows}x{columns} {other}", _model(nodes, {"x": (rows, columns), "z": other}, {})
+
+
+def _softmax(draw: _Draw) -> Any:
+    rows, columns = draw.size(1, 2048), draw.size(8, 1024)
+    nodes = [helper.make_node("Softmax", ["x"], ["y"])]
+    return f"{rows}x{columns}", _model(nodes, {"x": (rows, columns)}, {})
+
+
+def _norm(draw: _Draw) -> Any:
+    rows, columns = draw.size(1, 1024), draw.size(32, 1024, 16)
+    nodes = [helper.make_node("LayerNormalization", ["x", "w", "b"], ["y"])]
+    weights = {"w": _weights(draw, columns), "b": _weights(draw, columns)}
+    return f"{rows}x{columns}", _model(nodes, {"x": (rows, columns)}, weights)
+
+
+def _pool(draw: _Draw) -> Any:
+    op, kernel, stride = draw.one_of("MaxPool", "AveragePool"), draw.one_of(2, 3, 3), draw.one_of(1, 2, 2)
+    channels, size = draw.size(16, 512, 8), draw.size(7, 112, 7)
+    channels = min(channels, int(2e6 / size**2))
+    attributes = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [kernel // 2] * 4}
+    nodes = [helper.make_node(op, ["x"], ["y"], **attributes)]
+    return f"{op} {channels} {kernel}/{stride} on {size}", _model(nodes, {"x": (1, channels, size, size)}, {})
+
+
+def _reduce(draw: _Draw) -> Any:
+    op, axes = draw.one_of("ReduceMean", "ReduceSum", "ReduceMax"), draw.one_of([2, 3], [1], [0])
+    channels, size = draw.size(8, 1024, 8), draw.size(4, 56)
+    nodes = [helper.make_node(op, ["x", "axes"], ["y"], keepdims=1)]
+    weights = {"axes": np.array(axes, np.int64)}
+    return f"{op} {axes} {channels}x{size}", _model(nodes, {"x": (1, channels, size, size)}, weights)
+
+
+def _move(draw: _Draw) -> Any:
+    a, b, c = draw.size(1, 64), draw.size(4, 128), draw.size(4, 256)
+    kind = draw.one_of("permute", "transpose", "concat", "slice", "pad")
+    shape = (a, b, c)
+    weights: dict[str, Any] = {}
+    if kind in ("permute", "transpose"):
+        order = {"permute": [1, 0, 2], "transpose": [0, 2, 1]}[kind]
+        nodes = [helper.make_node("Transpose", ["x"], ["y"], perm=order)]
+    elif kind == "concat":
+        nodes = [helper.make_node("Concat", ["x", "z"], ["y"], axis=draw.one_of(0, 1, 2))]
+        return f"{kind} {shape}", _model(nodes, {"x": shape, "z": shape}, {})
+    elif kind == "slice":
+        weights = {"s": np.array([1]), "e": np.array([c - 1]), "a": np.array([2])}
+        nodes = [helper.make_node("Slice", ["x", "s", "e", "a"], ["y"])]
+    else:
+        weights = {"p": np.array([0, 1, 1, 0, 1, 1])}
+        nodes = [helper.make_node("Pad", ["x", "p"], ["y"])]
+    return f"{kind} {shape}", _model(nodes, {"x": shape}, weights)
+
+
+def _gather(draw: _Draw) -> Any:
+    rows, width, count = draw.size(64, 20000), draw.size(1, 512), draw.size(1, 512)
+    nodes = [helper.make_node("Gather", ["w", "i"], ["y"])]
+    return f"{count} of {rows}x{width}", _model(nodes, {"i": (count,)}, {"w": _weights(draw, rows, width)})
+
+
+def _rnn(draw: _Draw) -> Any:
+    op, steps = draw.one_of("LSTM", "GRU"), draw.size(1, 100)
+    width, hidden = draw.size(8, 512, 8), draw.size(8, 384, 8)
+    gates = {"LSTM": 4, "GRU": 3}[op]
+    nodes = [helper.make_node(op, ["x", "w", "r", "b"], ["y"], hidden_size=hidden)]
+    weights = {
+        "w": _weights(draw, 1, gates * hidden, width) / 8,
+        "r": _weights(draw, 1, gates * hidden, hidden) / 8,
+        "b": _weights(draw, 1, 2 * gates * hidden),
+    }
+    return f"{op} {steps}x{width}>{hidden}", _model(nodes, {"x": (steps, 1, width)}, weights)
+
+
+# Family -> how to draw one, and how many of a hundred.
+_FAMILIES: dict[str, tuple[Callable[[_Draw], Any], int]] = {
+    "conv 3x3": (lambda d: _dense_conv(d, (3,), (1,), 8), 18),
+    "conv 1x1": (lambda d: _dense_conv(d, (1,), (1,), 8), 16),
+    "conv strided": (lambda d: _dense_conv(d, (1, 3, 3, 5), (2,), 8), 6),
+    "conv stem": (_stem, 6),
+    "conv depthwise": (_depthwise, 10),
+    "conv grouped": (_grouped, 4),
+    "product": (_product, 8),
+    "product of rows": (_row_product, 4),
+    "product, computed": (_computed_product, 4),
+    "unary": (_unary, 4),
+    "binary": (_binary, 4),
+    "softmax": (_softmax, 2),
+    "norm": (_norm, 2),
+    "pool": (_pool, 3),
+    "reduce": (_reduce, 2),
+    "move": (_move, 4),
+    "gather": (_gather, 2),
+    "rnn": (_rnn, 3),
+}
+FAMILIES = tuple(_FAMILIES)
+
+
+def shapes(count: int, seed: int, families: tuple[str, ...] = FAMILIES) -> Iterator[Shape]:
+    """About ``count`` shapes, at least one of each family, the same for the same seed."""
+    draw = _Draw(seed)
+    share = sum(_FAMILIES[name][1] for name in families)
+    for name in families:
+        make, weight = _FAMILIES[name]
+        for _ in range(max(1, round(count * weight / share))):
+            text, model = make(draw)
+            yield Shape(name, text, model)

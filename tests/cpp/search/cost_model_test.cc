@@ -1,0 +1,102 @@
+// Features to time: what is added, what is shared, what no table knows, and another machine's figures.
+#include "search/cost_model.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace walle::search {
+namespace {
+
+using backends::DeviceProfile;
+using backends::Features;
+using backends::Quantity;
+
+const CostTable& table() {
+  static const CostTable made{
+      "made",
+      "",
+      {{"wide", 1, 1, 1, 1, 1, 1}},
+      {{"k", "wide", {1, 2, 3, 4, 5, 6, 7, 8}}, {"k", "", {10, 0, 0, 0, 0, 0, 0, 0}}}};
+  return made;
+}
+
+Features features(std::string_view isa, Quantity q, double amount, int threads = 1) {
+  Features f;
+  f.kernel = "k";
+  f.isa = isa;
+  f.threads = threads;
+  f[q] = amount;
+  return f;
+}
+
+TEST(CostModel, AddsWhatEachQuantityCosts) {
+  const CostModel model(table());
+  for (int q = 0; q < kPriced; ++q)
+    EXPECT_DOUBLE_EQ(model.ms(features("wide", static_cast<Quantity>(q), 1e6)), q + 1) << q;
+  EXPECT_DOUBLE_EQ(model.ms(features("", Quantity::flop, 1e6)), 10);
+}
+
+TEST(CostModel, ThreadsShareAllButStarts) {
+  const CostModel model(table());
+  EXPECT_DOUBLE_EQ(model.ms(features("wide", Quantity::flop, 1e6, 2)), 0.5);
+  EXPECT_DOUBLE_EQ(model.ms(features("wide", Quantity::calls, 1e6, 2)), 8);
+  EXPECT_EQ(model.ms(features("wide", Quantity::launches, 1, 2)),
+            model.ms(features("wide", Quantity::launches, 1)));
+}
+
+TEST(CostModel, IsFinite) {
+  const CostModel model(table());
+  EXPECT_EQ(model.ms(features("wide", Quantity::flop, std::numeric_limits<double>::infinity())),
+            std::numeric_limits<double>::max());
+  EXPECT_GT(model.copy_ms(0), 0);
+  EXPECT_GT(model.copy_ms(1'000'000'000), model.copy_ms(1'000'000));
+}
+
+TEST(CostModel, PricesKernelsThatNoTableLists) {
+  const CostModel model(table());
+  Features f = features("", Quantity::flop, 1e6);
+  f.kernel = "unknown";
+  const double scalar = model.ms(f);
+  f.isa = "wide";
+  EXPECT_GT(model.ms(f), 0);
+  EXPECT_LT(model.ms(f), scalar) << "vectors are faster";
+}
+
+TEST(CostModel, ScalesByTheRatioOfProfiles) {
+  DeviceProfile here = table().profiles[0];
+  EXPECT_DOUBLE_EQ(CostModel(table(), here).ms(features("wide", Quantity::flop, 1e6)), 1)
+      << "the same machine";
+  here.flop = 2;
+  here.l3_byte = 5;
+  here.step = 3;
+  const CostModel model(table(), here);
+  EXPECT_DOUBLE_EQ(model.ms(features("wide", Quantity::flop, 1e6)), 2);
+  EXPECT_DOUBLE_EQ(model.ms(features("wide", Quantity::l1_bytes, 1e6)), 2);
+  EXPECT_DOUBLE_EQ(model.ms(features("wide", Quantity::l3_bytes, 1e6)), 20);
+  EXPECT_DOUBLE_EQ(model.ms(features("wide", Quantity::calls, 1e6)), 24);
+  EXPECT_DOUBLE_EQ(model.ms(features("", Quantity::flop, 1e6)), 30) << "scalar loops go by steps";
+}
+
+TEST(CostModel, FingerprintTellsModelsApart) {
+  EXPECT_EQ(CostModel(table()).fingerprint(), CostModel(table()).fingerprint());
+  CostTable other = table();
+  other.rows[0].ns[3] *= 1.0001;
+  EXPECT_NE(CostModel(table()).fingerprint(), CostModel(other).fingerprint());
+}
+
+TEST(CostTables, AreWholeAndNamed) {
+  ASSERT_FALSE(cost_tables().empty());
+  for (const CostTable& t : cost_tables()) {
+    EXPECT_FALSE(t.name.empty());
+    EXPECT_FALSE(t.profiles.empty());
+    for (const DeviceProfile& p : t.profiles)
+      for (const double figure : {p.flop, p.step, p.l1_byte, p.l2_byte, p.l3_byte, p.memory_byte})
+        EXPECT_GT(figure, 0) << p.isa;
+    for (const CostRow& r : t.rows)
+      for (const double ns : r.ns) EXPECT_GE(ns, 0) << r.kernel;
+  }
+}
+
+}  // namespace
+}  // namespace walle::search

@@ -1,0 +1,119 @@
+"""The fit finds coefficients that made the measurements; the command writes a table that the build reads."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import run_walle
+
+from walle_rt import tune
+from walle_rt.explain import ExplainChoice
+from walle_rt.tune.fit import PRICED, Row
+from walle_rt.tune.measure import Measured
+from walle_rt.tune.nnls import nnls
+
+
+def test_nnls_ends_at_the_optimum() -> None:
+    seed = int(np.random.default_rng().integers(2**31))
+    rng = np.random.default_rng(seed)
+    for _ in range(300):
+        rows, columns = int(rng.integers(1, 30)), int(rng.integers(1, 9))
+        a = rng.standard_normal((rows, columns)) * 10.0 ** rng.integers(-6, 6, columns)
+        a[:, rng.random(columns) < 0.1] = 0
+        b = rng.standard_normal(rows)
+        x = nnls(a, b)
+        scale = np.linalg.norm(a, axis=0)
+        gradient = a.T @ (a @ x - b) / np.where(scale > 0, scale, 1)
+        # Karush, Kuhn and Tucker: no column could lower the residual, those in use cannot at all.
+        assert (x >= 0).all(), f"seed {seed}"
+        assert (gradient > -1e-7).all(), f"seed {seed}"
+        assert np.abs(gradient[x > 0]).max(initial=0) < 1e-7, f"seed {seed}"
+
+
+def choice(kernel: str, amounts: np.ndarray, threads: int = 1) -> ExplainChoice:
+    features = dict(zip(PRICED, map(float, amounts), strict=True)) | {"launches": 0.0}
+    return ExplainChoice("cpu", kernel, kernel, "wide", features, threads, 1.0, 0.0, False)
+
+
+def made_measurements(truth: dict[str, np.ndarray], count: int, rng: np.random.Generator) -> list[Measured]:
+    out = []
+    for _ in range(count):
+        amounts = {k: rng.uniform(1, 1e6, len(PRICED)) for k in truth}
+        out.append(
+            Measured(
+                "made",
+                "up",
+                [choice(k, a) for k, a in amounts.items()],
+                [float(truth[k] @ a) / 1e6 for k, a in amounts.items()],
+            )
+        )
+    return out
+
+
+def test_fit_finds_what_made_the_measurements() -> None:
+    rng = np.random.default_rng(5)
+    truth = {"a": rng.uniform(0.1, 1, 8), "b": np.array([0.5, 0, 0, 2, 0, 0, 0.1, 0])}
+    fitted = tune.fit(made_measurements(truth, 60, rng))
+    for kernel, ns in truth.items():
+        np.testing.assert_allclose(fitted.rows[kernel, "wide"].ns, ns, rtol=1e-5, atol=1e-7)
+    held_out = tune.quality(made_measurements(truth, 40, rng), fitted)
+    assert held_out.choices == 40
+    assert held_out.worst_regret == pytest.approx(1) and held_out.median_ratio == pytest.approx(1)
+
+
+def test_outliers_pull_little_and_few_samples_make_no_row() -> None:
+    rng = np.random.default_rng(6)
+    truth = {"a": np.full(8, 0.5)}
+    measured = made_measurements(truth, 100, rng)
+    for m in measured[:5]:
+        m.ms[0] *= 3  # another program ran
+    np.testing.assert_allclose(
+        tune.fit(measured).predicted_ms(measured[50].choices[0]), measured[50].ms[0], rtol=0.1
+    )
+    assert tune.fit(measured[:3]).rows == {}
+
+
+def test_regret_is_of_what_would_be_taken() -> None:
+    amounts = np.ones(8)
+    taken, best = choice("taken", amounts), choice("best", amounts)
+    measured = [Measured("f", "t", [taken, best], [3.0, 2.0])]
+    fitted = tune.Fit({(k, "wide"): Row((v,) * 8, 9, 0.0) for k, v in {"taken": 1.0, "best": 5.0}.items()})
+    found = tune.quality(measured, fitted)
+    assert found.worst_regret == pytest.approx(1.5)
+    assert "taken, best best" in found.worst
+
+
+def test_shapes_are_the_same_for_a_seed() -> None:
+    once, again = list(tune.shapes(60, 7)), list(tune.shapes(60, 7))
+    assert [s.text for s in once] == [s.text for s in again]
+    assert [s.text for s in once] != [s.text for s in tune.shapes(60, 8)]
+    assert len({s.family for s in once}) > 10
+
+
+def test_the_command_writes_a_table(tmp_path: Path) -> None:
+    table = tmp_path / "here.inc"
+    target = run_walle("doctor", "--json").json["backends"]["cpu"].partition(" ")[0]
+    few = ["--count", "20", "--held-out", "20", "--rounds", "1"]
+    found = run_walle("tune", "fit", table, *few, "--isa", target, "--json").json
+    assert set(found["held_out"]) == {target} and found["kernels"]
+    text = table.read_text()
+    assert text.startswith("// Written by `walle tune fit`: ")
+    assert re.search(r'^WALLE_COST_TABLE\("here", "[^"]*"\)$', text, re.MULTILINE)
+    assert re.search(rf'^WALLE_COST_PROFILE\("{target}"(, [0-9.e+-]+){{6}}\)$', text, re.MULTILINE)
+    rows = re.findall(r'^WALLE_COST_ROW\("([^"]*)", "([^"]*)"(?:, [0-9.e+-]+){8}\)', text, re.MULTILINE)
+    assert len(rows) == len(found["kernels"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [(["--isa", "vax"], 3, "sets of this machine"), (["--count", "1"], 2, "--count")],
+)
+def test_wrong_usage(tmp_path: Path, arguments: list[str], code: int, says: str) -> None:
+    run_walle("tune", "fit", tmp_path / "t.inc", *arguments, code=code, says=says)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    run_walle("tune", "fit", tmp_path / "none" / "t.inc", code=5, says="a folder that exists")
