@@ -318,6 +318,19 @@ def test_answers_are_numbered_in_the_order_of_arrival_and_sent_until_taken(tmp_p
     book.close()
 
 
+def test_the_oldest_of_too_many_questions_go_and_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("walle_rt.cloud.sink._store._QUESTIONS_KEPT", 2)
+    book = made_up(tmp_path, 1, 2, 3, 4, 5)
+    assert [q.seq for q in book.next_questions()] == [4, 5]
+    for question in book.next_questions():
+        book.answer(question, [], "", 1, 2)
+    assert (book.counts().asked, book.counts().dropped_questions) == (5, 3)
+    assert sent(book, 0) == [(4, 1, 0), (5, 2, 1)]
+    book.close()
+
+
 def test_an_answer_that_was_given_up_is_left_out_of_the_chain(tmp_path: Path) -> None:
     book = made_up(tmp_path, 1, 2, 3)
     for question in book.next_questions():

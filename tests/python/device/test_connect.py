@@ -16,11 +16,13 @@ pytest.importorskip("cryptography", reason="no package 'cryptography' (the extra
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cloud"))
 
+import asking
 from device_tasks import MAIN, Folder, Open
 from small_cloud import SmallCloud
 
 from walle_rt import ArgumentError, NetworkError, _core
 from walle_rt.device import Device
+from walle_rt.task import FileKind
 
 CODE = "a-code-of-one-device"
 BROKEN = "def main(event):\n    raise KeyError(event['fields']['name'])\n"
@@ -52,6 +54,21 @@ def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
 def buy(device: Device, price: int = 8) -> None:
     device.record("buy", contents={"price": price, "name": "pen"})
     assert device.wait(10)
+
+
+def test_what_the_server_alone_runs_with_is_not_fetched(
+    opened: Open, cloud: SmallCloud, tmp_path: Path
+) -> None:
+    packed = asking.pack(tmp_path / "tasks")
+    cloud.release(1, ("r1", cloud.publish(packed)))
+    device = opened()
+    connect(device, cloud)
+    assert device.pull().tasks["asker"].version == "1.0.0"
+    assert "asker" in device.tasks()
+    asked = {path.rpartition("/")[2] for path in cloud.asked if path.startswith("/v1/blobs/")}
+    files = packed.package.files
+    assert asked == {f.sha256 for f in files if f.kind is not FileKind.CLOUD}
+    assert len(asked) == len(files) - 2
 
 
 @pytest.mark.parametrize("transport", ["python", "libcurl"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from walle_rt.stream import EventKind, FieldType, Graph, Sensitivity
 from walle_rt.task import Mistake, Task, TaskSpec, check
 from walle_rt.task._lines import Lines
 from walle_rt.task._page import rewritten
+from walle_rt.task._spec import PhaseLimits
 from walle_rt.vm import VM
 
 needs_vm = pytest.mark.skipif(not VM.available(), reason="no VM library")
@@ -298,6 +300,27 @@ def test_a_mistake_in_the_cloud_half_is_told(old: str, new: str, says: str, tmp_
     assert old in HALVES
     told = [str(m) for m in check(task(tmp_path, HALVES.replace(old, new), cloud__py=CLOUD, large__bin=""))]
     assert any(says in one for one in told), told
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"question": "nobody"}, "question 'nobody'"),
+        ({"answers": "nowhere"}, "answers 'nowhere'"),
+        ({"function": "an swer"}, "function of the cloud"),
+        ({"module": ""}, "module of the cloud"),
+        ({"limits": PhaseLimits(0)}, "cloud.wall_ms 0"),
+        ({"limits": PhaseLimits(600_001)}, "cloud.wall_ms 600001"),
+        ({"heap_bytes": (1 << 20) - 1}, "cloud.heap_bytes"),
+    ],
+)
+def test_a_manifest_with_a_cloud_half_that_means_nothing_is_refused(
+    change: dict[str, object], says: str, tmp_path: Path
+) -> None:
+    spec = Task(task(tmp_path, HALVES, cloud__py=CLOUD, large__bin="")).spec
+    assert spec.cloud is not None
+    with pytest.raises(TaskError, match=says):
+        replace(spec, cloud=replace(spec.cloud, **change)).to_manifest()
 
 
 def test_the_code_of_both_halves_is_looked_at(tmp_path: Path) -> None:
