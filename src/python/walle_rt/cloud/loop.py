@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,8 +93,10 @@ class Loop:
             TaskError: a step did, otherwise than it should.
             ResourceError: a package or a broker is missing.
         """
-        self.train()
-        self.serve()
+        with ThreadPoolExecutor(1) as beside:  # a server takes a second or more to start
+            trained = beside.submit(self.train)
+            self.serve()
+            trained.result()
         self.start_devices()
         self.release_to_one_then_both()
         self.see_features()
