@@ -345,6 +345,7 @@ def test_a_device_that_is_closed_ends_its_tunnel(world: World) -> None:
 
 def test_a_device_that_is_closed_while_its_tunnels_come_and_go(world: World) -> None:
     device = world.device("d1")
+    world.identity("d1")  # made once, and not by each thread
     over = threading.Event()
 
     def come_and_go() -> None:
