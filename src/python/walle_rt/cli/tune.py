@@ -76,6 +76,7 @@ def _described() -> str:
     return platform.processor() or platform.machine()
 
 
+@app.command("fit")
 @command
 def fit(
     table: Annotated[Path, typer.Argument(help="The file to write: src/cpp/search/tables/CPU.inc.")],

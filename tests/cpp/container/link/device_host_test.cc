@@ -94,7 +94,7 @@ TEST_F(DeviceHostTest, ATaskMayGoDuringAPull) {
 TEST_F(DeviceHostTest, WhatDoesNotSuitIsRefusedBeforeAnythingIsFetched) {
   Packed other = pack(manifest("rank"), source(1));
   EXPECT_TRUE(host_->suits(other.manifest()).ok());
-  other.package.ram_bytes = uint64_t{1} << 60;
+  other.package.vm += "x";
   EXPECT_FALSE(host_->suits(other.manifest()).ok());
   EXPECT_FALSE(host_->suits("no manifest").ok());
 }

@@ -2,6 +2,7 @@
 #include "container/link/outbox_source.h"
 
 #include "container/link/link_case.h"
+#include "stream/graph/graph_spec.h"
 
 namespace walle::container {
 namespace {
@@ -9,7 +10,13 @@ namespace {
 constexpr const char* kSends =
     "import walle\n"
     "def main(event):\n"
-    "    walle.stream.send('items', {'item': event['fields']['item']})\n";
+    "    walle.stream.send('items', walle.stream.run('items.graph', event))\n";
+
+std::string graph() {
+  stream::WindowSpec whole{.kind = stream::WindowKind::whole, .keys = {}, .aggregates = {}};
+  whole.aggregates = {{stream::AggregateKind::max, "item", "item", 10, 0, 1}};
+  return *stream::graph_bytes({{{whole}, {stream::SelectStep{{"item"}}}}});
+}
 
 class OutboxSourceTest : public LinkTest {
  protected:
@@ -22,11 +29,11 @@ class OutboxSourceTest : public LinkTest {
     EgressFeature feature;
     feature.policy.task = "shop";
     feature.policy.feature = "items";
-    feature.policy.fields = {{"item", stream::FeatureType::integer, 0, stream::Sensitivity::personal}};
+    feature.policy.fields = {{"item", stream::FeatureType::real, 0, stream::Sensitivity::personal}};
     feature.policy.bytes_per_day = 1 << 20;
     feature.policy.sends_per_day = 100;
     m.features = {feature};
-    const Result<std::string> installed = face_->install(bundle(m, kSends));
+    const Result<std::string> installed = face_->install(bundle(m, kSends, {{"items.graph", graph()}}));
     ASSERT_TRUE(installed.ok()) << installed.error().message();
   }
   std::vector<uint64_t> numbers(OutboxSource& source, uint64_t from, size_t limit) {
@@ -45,6 +52,7 @@ TEST_F(OutboxSourceTest, RecordsAreThereInOrderUntilTheyAreAcknowledged) {
   OutboxSource source(*face_);
   EXPECT_TRUE(source.streams()->empty()) << "nothing was sent";
   taps(5);
+  EXPECT_EQ(device()->task("shop")->failures, 0u) << device()->task("shop")->error;
   Result<std::vector<link::SourceStream>> streams = source.streams();
   ASSERT_TRUE(streams.ok());
   ASSERT_EQ(streams->size(), 1u);
