@@ -87,12 +87,14 @@ class BrokerSettings:
         return f"""# Written anew at every start.
 user {self.sink}
 topic read w/+/up
+topic read w/+/got
 topic write w/+/ack
 topic write w/+/down
 topic readwrite w/epoch
 topic read $SYS/broker/clients/connected
 
 pattern write w/%u/up
+pattern write w/%u/got
 pattern read w/%u/ack
 pattern read w/%u/down
 pattern read w/epoch
