@@ -83,7 +83,7 @@ std::string dictionary_of(std::string_view records) {
   return std::string(records.substr(records.size() - std::min(records.size(), kMostDictionaryBytes)));
 }
 
-Error damaged(std::string_view what) {
+Error damaged(Text what) {
   return model_error({"damaged bytes: ", what}, "a message of the tunnel, version 1", "message",
                      "look at who sent it: its bytes are no message of records");
 }
