@@ -38,12 +38,16 @@ bool is_rows(const kernels::ReducePlan& plan) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "reduce_reference", threads));
+  Candidate plain = single_candidate(node, "reduce_reference", threads);
+  const auto plan = plan_of(node);
+  const bool in_rows = plan.ok() && is_rows(*plan);
+  // A row costs something however short it is: its lanes are added in halves.
+  if (in_rows) plain.features[Quantity::tiles] = static_cast<double>(plan->kept_elements);
+  out.push_back(std::move(plain));
   const auto kind = tensor::reduce_kind(node.op().name);
   if (kind != ReduceKind::sum && kind != ReduceKind::mean) return;
   const auto isa = float_isa(node);
-  const auto plan = plan_of(node);
-  if (!isa || !plan.ok() || !is_rows(*plan)) return;
+  if (!isa || !in_rows) return;
   Candidate rows = vector_candidate(node, "reduce_f32_rows", *isa, threads, kRows);
   rows.features[Quantity::tiles] = static_cast<double>(plan->kept_elements);
   out.push_back(std::move(rows));

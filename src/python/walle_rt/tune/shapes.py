@@ -161,7 +161,7 @@ def _pool(draw: _Draw) -> Any:
 
 
 def _reduce(draw: _Draw) -> Any:
-    op, axes = draw.one_of("ReduceMean", "ReduceSum", "ReduceMax"), draw.one_of([2, 3], [1], [0])
+    op, axes = draw.one_of("ReduceMean", "ReduceSum", "ReduceMax"), draw.one_of([2, 3], [2, 3], [1], [0])
     channels, size = draw.size(8, 1024, 8), draw.size(4, 56)
     nodes = [helper.make_node(op, ["x", "axes"], ["y"], keepdims=1)]
     weights = {"axes": np.array(axes, np.int64)}
@@ -223,7 +223,7 @@ _FAMILIES: dict[str, tuple[Callable[[_Draw], Any], int]] = {
     "softmax": (_softmax, 2),
     "norm": (_norm, 2),
     "pool": (_pool, 3),
-    "reduce": (_reduce, 2),
+    "reduce": (_reduce, 6),
     "move": (_move, 4),
     "gather": (_gather, 2),
     "rnn": (_rnn, 3),

@@ -11,6 +11,7 @@ from .. import _core
 from .fit import PRICED, Fit, Quality
 
 _PROFILE = ("flop", "step", "l1_byte", "l2_byte", "l3_byte", "memory_byte")
+_COLUMNS = 110  # of a line of our sources
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def table_text(fitted: Fit, held_out: Quality, profiles: Iterable[_core._Profile
         f" 5th to 95th of a hundred {held_out.low_ratio:.2f} to {held_out.high_ratio:.2f}.",
         "//",
         "// Profiles: " + ", ".join(_PROFILE) + ". Rows, in ns:",
-        "// " + ", ".join(PRICED) + "; behind them samples and median error.",
+        "// " + ", ".join(PRICED) + "; then samples and median error.",
         f'WALLE_COST_TABLE("{machine.name}", "{machine.devices}")',
     ]
     for p in profiles:
@@ -46,9 +47,11 @@ def table_text(fitted: Fit, held_out: Quality, profiles: Iterable[_core._Profile
         lines.append(f'WALLE_COST_PROFILE("{p["isa"]}", {figures})')
     for (kernel, isa), row in sorted(fitted.rows.items()):
         figures = ", ".join(map(_number, row.ns))
-        lines.append(
-            f'WALLE_COST_ROW("{kernel}", "{isa}", {figures})  // {row.samples}, {row.median_error:.0%}'
-        )
+        behind = f"{figures})  // {row.samples}, {row.median_error:.0%}"
+        line = f'WALLE_COST_ROW("{kernel}", "{isa}", {behind}'
+        if len(line) > _COLUMNS:
+            line = f'WALLE_COST_ROW("{kernel}", "{isa}",\n{" " * len("WALLE_COST_ROW(")}{behind}'
+        lines.append(line)
     return "\n".join(lines) + "\n"
 
 
