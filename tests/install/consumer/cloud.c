@@ -138,10 +138,10 @@ static void refuses_null(void) {
           "no device sees a reply");
   promise(walle_device_saw_header(NULL, "Content-Type", "text/plain", &error) == WALLE_OK,
           "other headers cost nothing");
-  promise(refused(walle_device_saw_header(NULL, NULL, "7", &error), WALLE_ARGUMENT, &error, "name") &&
-              refused(walle_device_saw_header(NULL, "X-Walle-Up", NULL, &error), WALLE_ARGUMENT, &error,
-                      "value"),
-          "a header has a name and a value");
+  promise(
+      refused(walle_device_saw_header(NULL, NULL, "7", &error), WALLE_ARGUMENT, &error, "name") &&
+          refused(walle_device_saw_header(NULL, "X-Walle-Up", NULL, &error), WALLE_ARGUMENT, &error, "value"),
+      "a header has a name and a value");
   promise(refused(walle_device_pull(NULL, &error), WALLE_ARGUMENT, &error, "device"), "no device pulls");
   promise(refused(walle_device_cloud(NULL, &state, &error), WALLE_ARGUMENT, &error, "device"),
           "no device has a state");
@@ -238,9 +238,9 @@ static void refuses_servers(walle_device_t* device, const walle_cloud_options_t*
   options = *good;
   options.app_version = "new";
   stack->broken = 1;
-  promise(refused(walle_device_connect(device, good, &error), WALLE_NETWORK, &error, "reply") &&
-              stack->calls > 0,
-          "a server that is not there is an error of the network");
+  promise(
+      refused(walle_device_connect(device, good, &error), WALLE_NETWORK, &error, "reply") && stack->calls > 0,
+      "a server that is not there is an error of the network");
   stack->broken = 2;
   promise(refused(walle_device_connect(device, good, &error), WALLE_NETWORK, &error, "lacks"),
           "so is a reply that is none");
