@@ -87,8 +87,8 @@ sanitize: instrumented
 	ctest --preset asan-ubsan
 
 FUZZ_SECONDS ?= 60
-# A third of it as a part of everything else: what a target learns in its first seconds is what a change broke,
-# and fourteen targets of a minute are seven minutes of every run.
+# A third of it as a part of everything else: a target's first seconds show what a change broke, and fourteen
+# targets of a minute are seven minutes of every run.
 test: FUZZ_SECONDS = 20
 fuzz-formats: instrumented
 	$(call step,each fuzz target for $(FUZZ_SECONDS) s)
