@@ -19,61 +19,103 @@ std::string_view error_group_name(ErrorGroup group) {
   return "internal";
 }
 
-Error::Error(ErrorGroup group, ErrorText text) : group_(group), text_(std::move(text)) {
-  for (std::string* part : {&text_.given, &text_.expected, &text_.where, &text_.next})
+struct Error::State {
+  ErrorGroup group = ErrorGroup::internal;
+  ErrorKind kind = ErrorKind::by_group;
+  ErrorText text;
+};
+
+Error::Error(ErrorGroup group, ErrorText text) : state_(new State{.group = group, .text = std::move(text)}) {
+  for (std::string* part :
+       {&state_->text.given, &state_->text.expected, &state_->text.where, &state_->text.next})
     *part = repaired_utf8(std::move(*part));
+}
+
+Error::Error(const Error& other) : state_(other.state_ == nullptr ? nullptr : new State(*other.state_)) {}
+
+Error& Error::operator=(const Error& other) {
+  Error copy(other);
+  std::swap(state_, copy.state_);
+  return *this;
+}
+
+void Error::drop(State* state) noexcept { delete state; }
+
+// Whoever reads an error that was moved from has a fault of its own; it must not become a crash.
+const Error::State& Error::state() const {
+  static const State taken{.text = {.given = "an error that was handed on already"}};
+  return state_ == nullptr ? taken : *state_;
+}
+
+ErrorGroup Error::group() const { return state().group; }
+ErrorKind Error::kind() const { return state().kind; }
+const ErrorText& Error::text() const { return state().text; }
+
+Error Error::of_kind(ErrorKind kind) && {
+  if (state_ != nullptr) state_->kind = kind;
+  return std::move(*this);
 }
 
 // In this order, because logs cut the end of long lines: what was given must survive.
 std::string Error::message() const {
-  std::string out = text_.given;
-  if (!text_.expected.empty()) out += "; expected " + text_.expected;
-  if (!text_.where.empty()) out += " [at " + text_.where + "]";
-  if (!text_.next.empty()) out += ". Next: " + text_.next;
+  const auto& [given, expected, where, next] = text();
+  std::string out = given;
+  if (!expected.empty()) out += "; expected " + expected;
+  if (!where.empty()) out += " [at " + where + "]";
+  if (!next.empty()) out += ". Next: " + next;
   return out;
 }
 
 Error& Error::within(std::string_view outer) {
+  if (state_ == nullptr) return *this;
   // From the outside in, as a path is read.
   const std::string place = repaired_utf8(std::string(outer));
-  text_.where = text_.where.empty() ? place : place + ", " + text_.where;
+  std::string& where = state_->text.where;
+  where = where.empty() ? place : place + ", " + where;
   return *this;
 }
 
 namespace {
-Error make(ErrorGroup group, std::string given, std::string expected, std::string where, std::string next) {
-  return Error(group, {.given = std::move(given),
-                       .expected = std::move(expected),
-                       .where = std::move(where),
-                       .next = std::move(next)});
+Error make(ErrorGroup group, std::string_view given, std::string_view expected, std::string_view where,
+           std::string_view next) {
+  return Error(group, {.given = std::string(given),
+                       .expected = std::string(expected),
+                       .where = std::string(where),
+                       .next = std::string(next)});
 }
 }  // namespace
 
-Error argument_error(std::string given, std::string expected, std::string where, std::string next) {
-  return make(ErrorGroup::argument, std::move(given), std::move(expected), std::move(where), std::move(next));
+Error argument_error(std::string_view given, std::string_view expected, std::string_view where,
+                     std::string_view next) {
+  return make(ErrorGroup::argument, given, expected, where, next);
 }
-Error model_error(std::string given, std::string expected, std::string where, std::string next) {
-  return make(ErrorGroup::model, std::move(given), std::move(expected), std::move(where), std::move(next));
+Error model_error(std::string_view given, std::string_view expected, std::string_view where,
+                  std::string_view next) {
+  return make(ErrorGroup::model, given, expected, where, next);
 }
-Error resource_error(std::string given, std::string expected, std::string where, std::string next) {
-  return make(ErrorGroup::resource, std::move(given), std::move(expected), std::move(where), std::move(next));
+Error resource_error(std::string_view given, std::string_view expected, std::string_view where,
+                     std::string_view next) {
+  return make(ErrorGroup::resource, given, expected, where, next);
 }
-Error backend_error(std::string given, std::string expected, std::string where, std::string next) {
-  return make(ErrorGroup::backend, std::move(given), std::move(expected), std::move(where), std::move(next));
+Error backend_error(std::string_view given, std::string_view expected, std::string_view where,
+                    std::string_view next) {
+  return make(ErrorGroup::backend, given, expected, where, next);
 }
-Error timeout_error(std::string given, std::string expected, std::string where, std::string next) {
-  return make(ErrorGroup::timeout, std::move(given), std::move(expected), std::move(where), std::move(next));
+Error timeout_error(std::string_view given, std::string_view expected, std::string_view where,
+                    std::string_view next) {
+  return make(ErrorGroup::timeout, given, expected, where, next);
 }
-Error network_error(std::string given, std::string expected, std::string where, std::string next) {
-  return make(ErrorGroup::network, std::move(given), std::move(expected), std::move(where), std::move(next));
+Error network_error(std::string_view given, std::string_view expected, std::string_view where,
+                    std::string_view next) {
+  return make(ErrorGroup::network, given, expected, where, next);
 }
-Error cancelled_error(std::string given, std::string where) {
-  return make(ErrorGroup::cancelled, std::move(given), "a run that is left alone", std::move(where),
+Error cancelled_error(std::string_view given, std::string_view where) {
+  return make(ErrorGroup::cancelled, given, "a run that is left alone", where,
               "run again when the result is wanted: the session can be used as before");
 }
 // Expected and next are the same for all: the reader cannot mend it, only report it.
-Error internal_error(std::string given, std::string where) {
-  return make(ErrorGroup::internal, std::move(given), "an invariant of the runtime to hold", std::move(where),
+Error internal_error(std::string_view given, std::string_view where) {
+  return make(ErrorGroup::internal, given, "an invariant of the runtime to hold", where,
               "report this with the model or script that caused it");
 }
 

@@ -42,53 +42,74 @@ struct ErrorText {
   std::string next;      // one thing the reader can do now
 };
 
+// One pointer wide, because every fallible function moves it: with its four strings inside, the moves alone
+// were a fifth of link/ (each WALLE_TRY several hundred bytes of code that never runs). An error that was
+// moved from, and the Status it was taken from, hold nothing any more.
 class [[nodiscard]] Error {
  public:
   // Texts become UTF-8, whatever bytes they quote: Python would fail to decode the message and tell of that
   // instead, and quotes are cut to a length wherever it falls.
   Error(ErrorGroup group, ErrorText text);
+  Error(const Error& other);
+  Error(Error&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+  Error& operator=(const Error& other);
+  Error& operator=(Error&& other) noexcept {
+    std::swap(state_, other.state_);
+    return *this;
+  }
+  ~Error() {
+    if (state_ != nullptr) [[unlikely]]
+      drop(state_);
+  }
 
-  ErrorGroup group() const { return group_; }
-  ErrorKind kind() const { return kind_; }
-  const ErrorText& text() const { return text_; }
+  ErrorGroup group() const;
+  ErrorKind kind() const;
+  const ErrorText& text() const;
   std::string message() const;
 
   // Adds an outer place ("node 'conv1' (Conv)") in front of the one already named.
   Error& within(std::string_view outer);
-  Error of_kind(ErrorKind kind) && {
-    kind_ = kind;
-    return std::move(*this);
-  }
+  Error of_kind(ErrorKind kind) &&;
 
  private:
-  ErrorGroup group_;
-  ErrorKind kind_ = ErrorKind::by_group;
-  ErrorText text_;
+  friend class Status;
+  struct State;
+  Error() = default;  // no error: a Status that is ok
+  const State& state() const;
+  static void drop(State* state) noexcept;
+
+  State* state_ = nullptr;
 };
 
-Error argument_error(std::string given, std::string expected, std::string where, std::string next);
-Error model_error(std::string given, std::string expected, std::string where, std::string next);
-Error resource_error(std::string given, std::string expected, std::string where, std::string next);
-Error backend_error(std::string given, std::string expected, std::string where, std::string next);
-Error timeout_error(std::string given, std::string expected, std::string where, std::string next);
+Error argument_error(std::string_view given, std::string_view expected, std::string_view where,
+                     std::string_view next);
+Error model_error(std::string_view given, std::string_view expected, std::string_view where,
+                  std::string_view next);
+Error resource_error(std::string_view given, std::string_view expected, std::string_view where,
+                     std::string_view next);
+Error backend_error(std::string_view given, std::string_view expected, std::string_view where,
+                    std::string_view next);
+Error timeout_error(std::string_view given, std::string_view expected, std::string_view where,
+                    std::string_view next);
 // What came over the network, or did not: a server that does not answer, a reply that cannot be believed.
-Error network_error(std::string given, std::string expected, std::string where, std::string next);
-Error cancelled_error(std::string given, std::string where);
-Error internal_error(std::string given, std::string where);
+Error network_error(std::string_view given, std::string_view expected, std::string_view where,
+                    std::string_view next);
+Error cancelled_error(std::string_view given, std::string_view where);
+Error internal_error(std::string_view given, std::string_view where);
 
 class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(Error error) : error_(std::move(error)) {}  // NOLINT: implicit on purpose, `return model_error(...)`
 
-  bool ok() const { return !error_.has_value(); }
+  bool ok() const { return error_.state_ == nullptr; }
   explicit operator bool() const { return ok(); }
-  const Error& error() const { return *error_; }
-  Error& error() { return *error_; }
-  Error take_error() { return std::move(*error_); }
+  const Error& error() const { return error_; }
+  Error& error() { return error_; }
+  Error take_error() { return std::move(error_); }
 
  private:
-  std::optional<Error> error_;
+  Error error_;
 };
 
 template <class T>
