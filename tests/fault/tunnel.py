@@ -52,6 +52,9 @@ class CuttingRelay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
+        # Closing alone leaves a thread in accept(), and accept() has taken the number of its next descriptor
+        # before it waits: after a thousand relays the process had none left that select() takes.
+        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
     def _accept(self) -> None:

@@ -19,6 +19,8 @@ py::dict info_dict(const TaskInfo& info) {
   out["name"] = info.name;
   out["version"] = info.version;
   out["package"] = info.package;
+  out["question"] = info.question;
+  out["answers"] = info.answers;
   out["status"] = text(container::task_status_name(info.status));
   out["error"] = info.error;
   out["priority"] = info.priority;
@@ -28,6 +30,7 @@ py::dict info_dict(const TaskInfo& info) {
   out["firings"] = info.firings;
   out["failures"] = info.failures;
   out["failures_in_row"] = info.failures_in_row;
+  out["deaths"] = info.deaths;
   out["lost_workers"] = info.lost_workers;
   out["isolates"] = info.isolates;
   out["replaced"] = info.replaced;

@@ -65,7 +65,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // device_open.cc
   Status open_rooms();
   Status load_tasks();
-  Status load_task(const std::string& name, const InstalledTask& entry);
+  Result<Deaths> load_task(const std::string& name, const InstalledTask& entry);
   Status drop_strangers();
   void let_go_of_tasks();
   // device_install.cc
@@ -76,7 +76,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
                                     const std::string& blobs);
   Result<std::string> activate(const std::shared_ptr<const TaskVersion>& version, const std::string& file);
   Status check_room(const std::string& name) const;
-  void adopt(const std::shared_ptr<const TaskVersion>& version);
+  Deaths adopt(const std::shared_ptr<const TaskVersion>& version, const std::string& file);
   Status adopt_event(const stream::EventDecl& wanted);
   void keep_features(const Manifest& manifest);
   void take_back(const std::string& name, const std::optional<InstalledTask>& before);
@@ -98,6 +98,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   std::shared_ptr<const vm::Vm> vm_;
   std::unique_ptr<vm::Pool> pool_;
   std::unique_ptr<TaskRegistry> registry_;
+  std::unique_ptr<CrashMarks> marks_;
   std::mutex installing_;  // install, remove, and the registry
   Turns turns_;
   mutable std::shared_mutex tasks_lock_;

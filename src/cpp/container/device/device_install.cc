@@ -63,10 +63,13 @@ bool DeviceCore::has_triggers(const TaskVersion& version) const {
   });
 }
 
-void DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version) {
-  const Runner runner = find_or_make(version->manifest.name);
+Deaths DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version, const std::string& file) {
+  const std::string& name = version->manifest.name;
+  const Runner runner = find_or_make(name);
   turns_.set_weight(*runner, FairQueue::weight_of(version->manifest.priority));
-  runner->replace(version);
+  Deaths deaths;
+  runner->replace(version, marks_->claim(name, file, deaths));
+  return deaths;
 }
 
 Result<std::string> DeviceCore::install(std::string bytes) {
@@ -130,7 +133,9 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
     return put.take_error();
   }
   keep_features(version->manifest);
-  adopt(version);
+  // Installed anew, it begins anew.
+  marks_->release(name);
+  adopt(version, file);
   wake(*find(name));
   return name;
 }
@@ -159,6 +164,7 @@ Status DeviceCore::remove(const std::string& name) {
   WALLE_TRY(check_open());
   if (!registry_->tasks().contains(name)) return unknown(name);
   WALLE_TRY(registry_->erase(name));
+  marks_->release(name);
   // At once: what its last firing would still send is refused. Its budgets stay spent, should it come back.
   commits->gate().revoke(name);
   const Runner runner = find(name);

@@ -37,6 +37,7 @@ Status DeviceCore::open_rooms() {
   options_.processor.sync_settled = [this] { return commits->sync(); };
   WALLE_ASSIGN(processor, stream::Processor::open(env_, dir_, options_.catalog, options_.processor));
   WALLE_ASSIGN(registry_, TaskRegistry::open(env_, dir_));
+  WALLE_ASSIGN(marks_, CrashMarks::open(env_, dir_));
   vm::PoolOptions pool;
   pool.size = options_.ready_isolates;
   pool.imports = options_.warm_imports;
@@ -50,18 +51,25 @@ Status DeviceCore::open_rooms() {
 }
 
 Status DeviceCore::load_tasks() {
+  std::map<std::string, Deaths> fallen;
   for (const auto& [name, entry] : registry_->tasks()) {
-    const Status loaded = load_task(name, entry);
+    const Result<Deaths> loaded = load_task(name, entry);
+    if (loaded.ok() && loaded->count > 0) fallen.emplace(name, *loaded);
     if (loaded.ok()) continue;
     // One task that cannot run keeps no other from running.
     base::log(base::LogLevel::warning, "task '" + name + "' does not run: " + loaded.error().message());
     find_or_make(name)->set_broken(entry.version, loaded.error().message());
   }
+  marks_->sweep();
+  for (const auto& [name, deaths] : fallen) {
+    const std::string why = find(name)->fell(deaths);
+    if (!why.empty()) set_aside(name, why);
+  }
   registry_->sweep();
   return drop_strangers();
 }
 
-Status DeviceCore::load_task(const std::string& name, const InstalledTask& entry) {
+Result<Deaths> DeviceCore::load_task(const std::string& name, const InstalledTask& entry) {
   WALLE_ASSIGN(const std::shared_ptr<const TaskVersion> version, registry_->load(vm_, entry.file));
   if (version->manifest.name != name) {
     return model_error("the bundle of task '" + version->manifest.name + "'", "that of task '" + name + "'",
@@ -70,9 +78,10 @@ Status DeviceCore::load_task(const std::string& name, const InstalledTask& entry
   WALLE_TRY(prepare(*version));
   // A crash between the two steps of an install left the triggers of the version before.
   if (!has_triggers(*version)) WALLE_TRY(put_triggers(*version));
-  adopt(version);
-  if (!entry.set_aside.empty()) find_or_make(name)->set_aside(entry.set_aside);
-  return {};
+  const Deaths deaths = adopt(version, entry.file);
+  if (entry.set_aside.empty()) return deaths;
+  find_or_make(name)->set_aside(entry.set_aside);
+  return Deaths{};
 }
 
 // Tasks that the processor knows and the registry does not: a crash between the two steps of a removal. With

@@ -5,7 +5,7 @@
 
 namespace walle::container {
 
-void TaskRunner::replace(std::shared_ptr<const TaskVersion> version) {
+void TaskRunner::replace(std::shared_ptr<const TaskVersion> version, Mark mark) {
   const std::lock_guard lock(lock_);
   if (!info_.version.empty()) ++info_.replaced;
   info_.version = version->manifest.version;
@@ -15,9 +15,26 @@ void TaskRunner::replace(std::shared_ptr<const TaskVersion> version) {
   info_.error_phase.clear();
   info_.error_type.clear();
   info_.error_limit.clear();
+  info_.deaths = 0;
   set_aside_.clear();
   broken_ = retired_ = false;
   next_version_ = std::move(version);
+  next_mark_ = mark;
+}
+
+std::string TaskRunner::fell(const Deaths& deaths) {
+  const std::string_view phase = phase_name(deaths.phase.value_or(Phase::start));
+  std::string text = "the process ended " + std::to_string(deaths.count) + " times in a row while phase '" +
+                     std::string(phase) +
+                     "' ran: the system killed it for its memory, perhaps, or native code did";
+  const std::lock_guard lock(lock_);
+  info_.deaths = deaths.count;
+  info_.error_phase = phase;
+  info_.error_type = "ProcessDied";
+  const bool too_many = deaths.count >= std::max(1u, next_version_->manifest.breaker);
+  if (too_many) set_aside_ = text = "set aside, until it is replaced: " + text;
+  info_.error = text;
+  return set_aside_;
 }
 
 void TaskRunner::retire() {
@@ -92,6 +109,7 @@ void TaskRunner::adopt() {
     }
     if (next_version_ == nullptr) return;
     version_ = adopted_ = std::move(next_version_);
+    mark_ = next_mark_;
     info_.failures_in_row = 0;
     info_.parked = 0;
   }
@@ -157,6 +175,7 @@ TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
     waited();
   }
   if (!work_.error) {
+    mark_.begin(Phase::start);
     Status warmed = warm();
     if (!warmed.ok()) return retry_later(warmed.error());
     if (begin() && run_phases(seat) == HotTask::End::lost) return TurnEnd::lost;
@@ -172,6 +191,7 @@ TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
 TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
   if (parked_.size() >= kMaxParked || !next_firing()) return TurnEnd::idle;
   waited();
+  mark_.begin(Phase::start);
   Status warmed = warm();
   if (!warmed.ok()) return retry_later(warmed.error());
   if (begin()) {
@@ -189,6 +209,7 @@ TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
     }
   }
   hot_->end();
+  mark_.rest();
   parked_.push_back(std::move(work_));
   const std::lock_guard lock(lock_);
   info_.parked = parked_.size();
@@ -206,6 +227,7 @@ TaskRunner::TurnEnd TaskRunner::retry_later(const Error& error) {
 bool TaskRunner::was_cancelled() const { return work_.error && work_.error->limit == vm::Reason::cancelled; }
 
 void TaskRunner::put_back() {
+  mark_.rest();
   work_.error.reset();
   if (work_.preprocessed)
     parked_.push_front(std::move(work_));

@@ -12,6 +12,7 @@
 #include <deque>
 #include <optional>
 
+#include "container/device/crash_marks.h"
 #include "container/device/hot_task.h"
 #include "container/device/task_info.h"
 #include "container/device/turns.h"
@@ -40,7 +41,10 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
   const std::string& name() const { return name_; }
 
   // The version that the next firing begins on.
-  void replace(std::shared_ptr<const TaskVersion> version);
+  void replace(std::shared_ptr<const TaskVersion> version, Mark mark);
+  // Processes ended while it ran: told by info(), and a failure each for its breaker. Why it is to be set
+  // aside, which it is then; empty: it goes on.
+  std::string fell(const Deaths& deaths);
   // It does not run: its bundle does not open, or it was set aside.
   void set_broken(std::string version, std::string why);
   void set_aside(std::string why);
@@ -100,6 +104,7 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
 
   mutable std::mutex lock_;
   std::shared_ptr<const TaskVersion> next_version_;  // to be adopted by the next turn
+  Mark next_mark_;                                   // with it
   std::shared_ptr<HotTask> cancellable_;             // hot_, for cancel()
   std::shared_ptr<const TaskVersion> adopted_;       // version_, for others than the turn
   TaskInfo info_;                                    // but for what info() adds
@@ -113,6 +118,7 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
   std::atomic<uint64_t> heap_bytes_{0};
 
   std::shared_ptr<const TaskVersion> version_;
+  Mark mark_;  // of that
   std::shared_ptr<HotTask> hot_;
   Work work_;                 // of the firing that runs
   bool uncommitted_ = false;  // work_ is done and waits to be written

@@ -37,6 +37,7 @@ Status TaskRunner::collect() {
 
 TaskRunner::TurnEnd TaskRunner::finish() {
   if (!uncommitted_) {
+    mark_.begin(Phase::results);
     const Status collected = collect();
     if (!collected.ok()) {
       commit_.rows.clear();
@@ -49,6 +50,7 @@ TaskRunner::TurnEnd TaskRunner::finish() {
       hot_->end();
       heap_bytes_.store(hot_->heap_bytes(), std::memory_order_relaxed);
     }
+    mark_.rest();
     uncommitted_ = true;
   }
   const Status written = commit();
@@ -88,6 +90,7 @@ Status TaskRunner::commit() {
 }
 
 void TaskRunner::settle() {
+  mark_.end();
   rooms_.processor.settle(name_, work_.firing.number);
   base::trace_counter("firings",
                       static_cast<int64_t>(rooms_.firings.fetch_add(1, std::memory_order_relaxed)) + 1);
@@ -100,6 +103,7 @@ void TaskRunner::settle() {
   const std::lock_guard lock(lock_);
   ++info_.firings;
   info_.failures_in_row = 0;
+  info_.deaths = 0;
   info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
 }
 
@@ -115,6 +119,7 @@ void TaskRunner::count_failure() {
     const std::lock_guard lock(lock_);
     ++info_.firings;
     ++info_.failures;
+    info_.deaths = 0;
     info_.failures_in_row = failures_in_row_;
     info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
     info_.error = text;

@@ -39,6 +39,7 @@ bool TaskRunner::begin() {
 template <class Call>
 HotTask::End TaskRunner::timed(Phase phase, int64_t& us, const Call& call) {
   work_.phase = phase;
+  mark_.begin(phase);
   const int64_t begin = steady_us();
   const HotTask::End end = call();
   if (end == HotTask::End::lost) return end;  // work_ is the keeper's

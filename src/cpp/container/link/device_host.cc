@@ -24,7 +24,7 @@ std::vector<link::HostedTask> DeviceHost::tasks() {
     task.failures = info.failures - (counted ? before->second.failures : 0);
     task.stopped = info.status == TaskStatus::set_aside || info.status == TaskStatus::broken;
     task.deaths = info.deaths;
-    if (task.failures > 0 || task.stopped) task.trouble = trouble_of(info);
+    if (task.failures > 0 || task.deaths > 0 || task.stopped) task.trouble = trouble_of(info);
     out.push_back(std::move(task));
   }
   return out;

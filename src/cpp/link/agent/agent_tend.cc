@@ -90,6 +90,7 @@ Status Agent::watch(const HostedTask& hosted) {
   const uint32_t deaths = is_new(task) && task.tries > 0 && hosted.firings == 0
                               ? std::max(hosted.deaths, task.tries - 1)
                               : hosted.deaths;
+  if (hosted.deaths >= kMostDeaths && !hosted.trouble.type.empty()) return give_back(hosted, hosted.trouble);
   if (deaths >= kMostDeaths) {
     const TaskTrouble died{"execute", "ProcessDied", "",
                            "the process ended " + std::to_string(deaths) + " times while it ran"};

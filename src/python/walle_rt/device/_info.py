@@ -119,6 +119,8 @@ class TaskInfo:
         name: of the task.
         version: of the bundle that runs.
         package: SHA-256 of the package that it came in, in hexadecimal; "" where it came as a bundle.
+        question: the feature that asks the task's cloud phase; "" where it has none.
+        answers: the table that its answers come into; likewise.
         status: idle, queued (waits for a worker), running, waiting (for ``missing_facts``), set_aside (failed
             too often in a row; runs again when it is replaced) or broken (its bundle does not open).
         error: the newest failure; of a task that was set aside or is broken, why; "" without one.
@@ -129,6 +131,7 @@ class TaskInfo:
         firings: done.
         failures: of them failed.
         failures_in_row: since the last one that did not.
+        deaths: processes in a row that ended while this version ran. Each is a failure for its ``breaker``.
         lost_workers: calls that could not be stopped.
         isolates: interpreters that were made for it.
         replaced: versions.
@@ -146,6 +149,8 @@ class TaskInfo:
     name: str
     version: str
     package: str
+    question: str
+    answers: str
     status: str
     error: str
     priority: int
@@ -155,6 +160,7 @@ class TaskInfo:
     firings: int
     failures: int
     failures_in_row: int
+    deaths: int
     lost_workers: int
     isolates: int
     replaced: int
