@@ -5,14 +5,14 @@
 namespace walle::stream {
 
 void ChainEdges::put_in_index(size_t at) {
-  const size_t mask = index_.size() - 1;
-  size_t i = slot_of(edges_[at].parent, edges_[at].token()) & mask;
-  while (index_[i] != kNone) i = (i + 1) & mask;
+  size_t i = slot_of(edges_[at].parent, edges_[at].token()) & mask_;
+  while (index_[i] != kNone) i = (i + 1) & mask_;
   index_[i] = static_cast<uint16_t>(at);
 }
 
 void ChainEdges::index_all(size_t slots) {
   index_ = std::vector<uint16_t>(slots, kNone);
+  mask_ = slots - 1;
   for (size_t at = 0; at < edges_.size(); ++at) put_in_index(at);
 }
 

@@ -31,9 +31,7 @@ class ChainEdges {
 
   // What `token` leads to; nullptr when nothing. Until the next change.
   const ChainEdge* find(uint16_t parent, uint64_t token) const {
-    if (index_.empty()) return nullptr;
-    const size_t mask = index_.size() - 1;
-    for (size_t i = slot_of(parent, token) & mask;; i = (i + 1) & mask) {
+    for (size_t i = slot_of(parent, token) & mask_;; i = (i + 1) & mask_) {
       const uint16_t at = index_[i];
       if (at == kNone) return nullptr;
       if (edges_[at].parent == parent && edges_[at].token() == token) return &edges_[at];
@@ -55,8 +53,9 @@ class ChainEdges {
   void index_all(size_t slots);
 
   std::vector<ChainEdge> edges_;
-  std::vector<uint16_t> index_;  // a power of two, at most a quarter full: most look-ups miss, and a miss in
-                                 // one look is foreseen
+  std::vector<uint16_t> index_{kNone};  // a power of two, at most a quarter full: most look-ups miss, and a
+                                        // miss in one look is foreseen
+  size_t mask_ = 0;                     // of index_
 };
 
 }  // namespace walle::stream

@@ -40,6 +40,9 @@ void drop_last_free(std::vector<uint16_t>& ids) {
   while (!ids.empty() && ids.back() == kNone) ids.pop_back();
 }
 
+// Says nothing but what it is: no time that passes, no state of the app.
+bool is_ordinary(EventKind kind) { return kind != EventKind::timer && kind != EventKind::app_state; }
+
 // Of several variants, an event may end more than one: with `every`, each would fire.
 bool needs_extra(const CompiledTrigger& t) {
   const TriggerSpec& s = t.spec;
@@ -60,14 +63,10 @@ Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
 }
 Matcher::~Matcher() = default;
 
-uint64_t Matcher::next_key(int64_t ts) {
+void Matcher::begin(int64_t ts) {
   // From a century before the first event on: 54 bits of microseconds last 570 years.
-  if (!started_ && !has_base_) base_ = std::max(ts - kBeforeUs, -kMaxTimeUs);
+  if (!has_base_) base_ = std::max(ts - kBeforeUs, -kMaxTimeUs);
   started_ = true;
-  // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events
-  // runs over into the next one.
-  const uint64_t at = static_cast<uint64_t>(std::max<int64_t>(ts - base_ + 1, 1)) << kKeyShift;
-  return key_ = std::max(at, key_ + 1);
 }
 
 Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
@@ -223,6 +222,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     g.trigger_ids[hot.local] = kNone;
     drop_last_free(g.trigger_ids);
     free_triggers_.push_back(id);
+    learn_plain();
     return s.take_error();
   }
   if (needs_extra(t)) hot.extra = add_extra(t);
@@ -235,6 +235,7 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     return s.take_error();
   }
   fit_partitions(g);
+  learn_plain();
   for (Partition& p : g.partitions)
     if (p.taken) p.barriers[hot.local] = key_;  // only what starts from now on
   take_order(id);
@@ -297,6 +298,7 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   drop_last_free(g.trigger_ids);
   free_triggers_.push_back(id);
   forget_free_numbers(g);
+  learn_plain();
   --live_triggers_;
 }
 
@@ -358,7 +360,44 @@ void Matcher::update_states(const Event& e) {
   states_ = e.flags & kStateOn ? states_ | bit : states_ & ~bit;
 }
 
+// What a trie tells of each match that ends. A value, so that an event without any keeps nothing for it.
+struct Matcher::Ended {
+  Matcher* matcher;
+  Group* group;
+  const Event* event;
+
+  void operator()(Partition& p, uint64_t key, uint16_t local, uint64_t start, bool plain) const {
+    if (!plain) return matcher->complete(*group, p, local, start, *event, key);
+    const uint16_t id = group->trigger_ids[local];
+    // Read when all ends of the event are known: by then it is here.
+    __builtin_prefetch(&matcher->hot_[id]);
+    matcher->put_done({.start = start, .partition = group->partitions.number(p), .trigger = id});
+  }
+};
+
+// What an event asks of triggers is settled when triggers change: where all of them are of the device and
+// their trie is plain, and nothing waits for a time, this is all of it.
 void Matcher::step(const Event& e, FiringSink& sink) {
+  const bool known = e.event < kinds_.size();
+  const bool waits = !timers_.empty() || !idle_.empty();
+  if (plain_ == nullptr || !started_ || waits || !known || !is_ordinary(kinds_[e.event])) [[unlikely]]
+    return step_any(e, sink);
+  sink_ = &sink;
+  ++stats_.events;
+  last_seq_ = e.seq;
+  last_ts_ = e.ts;
+  now_ = std::max(now_, e.ts);
+  const uint64_t key = next_key(e.ts);
+  memo_.event = &e;
+  memo_.stamp = key;
+  Partition& p = plain_->partitions[0];
+  plain_->trie.step_plain(e.event, e.page, key, p, memo_, true, Ended{this, plain_, &e});
+  p.previous = key;
+  if (!done_.empty()) [[unlikely]]
+    give_done(e);
+}
+
+void Matcher::step_any(const Event& e, FiringSink& sink) {
   sink_ = &sink;
   ++stats_.events;
   if (!started_) advance(e.ts, sink);
@@ -371,6 +410,7 @@ void Matcher::step(const Event& e, FiringSink& sink) {
   // A log that is read beside its writer may hold events that this catalogue has not learned.
   const EventKind kind = e.event < kinds_.size() ? kinds_[e.event] : EventKind::custom;
   if (kind == EventKind::timer) return;  // only time has passed
+  if (!started_) begin(e.ts);
   const uint64_t key = next_key(e.ts);
   last_ts_ = e.ts;
   idle_next_ = 0;
@@ -383,18 +423,24 @@ void Matcher::step(const Event& e, FiringSink& sink) {
     Group& g = *group;
     if (g.trigger_ids.empty()) continue;  // all of its triggers are gone, and its rows with them
     visit_partitions(g, e, kind, [&](Partition& p, bool begins) {
-      const uint32_t number = g.partitions.number(p);
-      g.trie.step(e.event, page, key, p, memo_, begins, [&](uint16_t local, uint64_t start, bool plain) {
-        if (!plain) return complete(g, p, local, start, e, key);
-        const uint16_t id = g.trigger_ids[local];
-        // Read when all ends of the event are known: by then it is here.
-        __builtin_prefetch(&hot_[id]);
-        put_done({.start = start, .partition = number, .trigger = id});
-      });
+      g.trie.step(e.event, page, key, p, memo_, begins, Ended{this, &g, &e});
       p.previous = key;
     });
   }
   if (!done_.empty()) give_done(e);
+}
+
+// Whether step() need not look further than the device's trie.
+void Matcher::learn_plain() {
+  plain_ = nullptr;
+  for (const auto& group : groups_) {
+    if (group->trigger_ids.empty()) continue;
+    if (plain_ != nullptr || group->scope != Scope::device || !group->trie.is_plain()) {
+      plain_ = nullptr;
+      return;
+    }
+    plain_ = group.get();
+  }
 }
 
 uint64_t Matcher::key_of(const Done& d) const {

@@ -196,7 +196,17 @@ class Matcher {
     uint16_t trigger = 0;
   };
 
-  uint64_t next_key(int64_t ts);
+  // Of an event behind the first.
+  uint64_t next_key(int64_t ts) {
+    // Time 1, number 0 is the first microsecond: a key is never 0. A microsecond with more than 1,024 events
+    // runs over into the next one.
+    const uint64_t at = static_cast<uint64_t>(std::max<int64_t>(ts - base_ + 1, 1)) << kKeyShift;
+    return key_ = std::max(at, key_ + 1);
+  }
+  void begin(int64_t ts);
+  struct Ended;
+  void step_any(const Event& e, FiringSink& sink);
+  void learn_plain();
   int64_t time_of(uint64_t key) const { return base_ + static_cast<int64_t>(key >> kKeyShift) - 1; }
   uint64_t key_ceiling(int64_t ts) const {
     return (static_cast<uint64_t>(ts - base_ + 1) << kKeyShift) | ((1u << kKeyShift) - 1);
@@ -270,6 +280,8 @@ class Matcher {
   PredicateMemo memo_;
   std::vector<EventKind> kinds_;  // by event: beside each other, unlike the declarations
   std::vector<std::unique_ptr<Group>> groups_;
+  // The device's scope, where no other has triggers and its trie is plain: then a step looks no further.
+  Group* plain_ = nullptr;
   std::vector<Hot> hot_;
   std::vector<uint64_t> ended_;        // a bit for each place: a match of its trigger ended at this event ...
   std::vector<uint64_t> ended_words_;  // ... and for each word of these: some did

@@ -6,14 +6,24 @@ namespace walle::stream {
 
 namespace {
 bool is_wildcard(uint64_t token) { return (token >> 16 & 0xffff) == kAny || (token & 0xffff) == kAny; }
-// Deepest first, and within a depth by class.
-int rank(const Edge& e) { return (15 - (e.order >> 4)) << 4 | (e.order & 15); }
+// Deepest first, and within a depth by class, those without one last: a list ends with its first step.
+int rank(const Edge& e) { return (15 - (e.order >> 4)) << 4 | ((e.order - 1) & 15); }
 }  // namespace
 
 bool TokenLists::is_empty(size_t list) const {
   const List& a = lists_[list];
   const List& b = lists_[list + 1];
   return a.edges == b.edges && a.guards == b.guards && a.ends == b.ends;
+}
+
+// What of it an event that asks for little has to know.
+void TokenLists::sum_up(size_t list) {
+  List& a = lists_[list];
+  const List& b = lists_[list + 1];
+  const Edge* const last = b.edges > a.edges ? &edges_[b.edges - 1] : nullptr;
+  // Depth 0 and no class: one token, no condition, no predicate.
+  first_steps_[list] = last != nullptr && last->order == 0 ? last->node : uint16_t{0};
+  a.more = b.edges - a.edges > (first_steps_[list] != 0) || b.guards > a.guards || b.ends > a.ends;
 }
 
 size_t TokenLists::empty_lists() const {
@@ -23,43 +33,47 @@ size_t TokenLists::empty_lists() const {
 }
 
 void TokenLists::drop_empty_lists() {
-  size_t kept = 0;
+  size_t kept = 1;  // the one that has nothing stays
   wildcards_ = false;
-  for (size_t l = 0; l + 1 < lists_.size(); ++l) {
+  for (size_t l = 1; l + 1 < lists_.size(); ++l) {
     if (is_empty(l)) continue;
     wildcards_ |= is_wildcard(lists_[l].token);
+    first_steps_[kept] = first_steps_[l];
     lists_[kept++] = lists_[l];
   }
+  first_steps_.resize(kept);
   lists_[kept++] = lists_.back();
   lists_.resize(kept);
 }
 
 void TokenLists::index_all(size_t slots) {
   // A new vector, not assign(): capacity is what memory_bytes() counts.
-  index_ = std::vector<uint16_t>(slots, kNone);
-  for (size_t l = 0; l + 1 < lists_.size(); ++l) {
-    size_t i = slot_of(lists_[l].token) & (slots - 1);
-    while (index_[i] != kNone) i = (i + 1) & (slots - 1);
+  index_ = std::vector<uint16_t>(slots);
+  mask_ = slots - 1;
+  for (size_t l = 1; l + 1 < lists_.size(); ++l) {
+    size_t i = slot_of(lists_[l].token) & mask_;
+    while (index_[i] != 0) i = (i + 1) & mask_;
     index_[i] = static_cast<uint16_t>(l);
   }
 }
 
 uint16_t TokenLists::get(uint64_t token) {
   if (const uint16_t known = find(token); known != kNone) return known;
-  const bool full = lists_.size() * 2 > index_.size();
+  const bool full = lists_.size() * 4 > index_.size();
   if (full) drop_empty_lists();  // tasks that came and went leave some
   // The end marker is doubled: the new list lies before it and is empty.
   tight::push(lists_, lists_.back());
-  lists_[lists_.size() - 2].token = token;
+  tight::push(first_steps_, uint16_t{0});
+  List& added = lists_[lists_.size() - 2];
+  added = {.token = token, .edges = added.edges, .guards = added.guards, .ends = added.ends};
   wildcards_ |= is_wildcard(token);
   const auto at = static_cast<uint16_t>(size() - 1);
   if (full) {
-    index_all(std::max<size_t>(16, lists_.size() * 2 > index_.size() ? index_.size() * 2 : index_.size()));
+    index_all(std::max<size_t>(16, lists_.size() * 4 > index_.size() ? index_.size() * 2 : index_.size()));
     return at;
   }
-  const size_t mask = index_.size() - 1;
-  size_t i = slot_of(token) & mask;
-  while (index_[i] != kNone) i = (i + 1) & mask;
+  size_t i = slot_of(token) & mask_;
+  while (index_[i] != 0) i = (i + 1) & mask_;
   return index_[i] = at;
 }
 
@@ -87,11 +101,13 @@ void TokenLists::add_edge(uint64_t token, const Edge& e) {
   edges_.insert(edges_.begin() + static_cast<ptrdiff_t>(place_of(list, e)), e);
   // One increment per later list: 10,000 tokens are 40 KB of reading, a few microseconds.
   for (size_t l = list + 1u; l < lists_.size(); ++l) ++lists_[l].edges;
+  sum_up(list);
 }
 
 void TokenLists::erase_edge(uint16_t list, size_t at) {
   edges_.erase(edges_.begin() + static_cast<ptrdiff_t>(at));
   for (size_t l = list + 1u; l < lists_.size(); ++l) --lists_[l].edges;
+  sum_up(list);
 }
 
 const Edge& TokenLists::edge_of(uint64_t token, uint16_t node, uint16_t predicate) const {
@@ -128,8 +144,9 @@ void TokenLists::add_end(uint64_t token, const End& e) {
   const size_t place = e.conditional() ? lists_[list + 1u].ends : lists_[list].ends + lists_[list].free_ends;
   tight::make_room(ends_);
   ends_.insert(ends_.begin() + static_cast<ptrdiff_t>(place), e);
-  lists_[list].free_ends += !e.conditional();
+  if (!e.conditional()) ++lists_[list].free_ends;
   for (size_t l = list + 1u; l < lists_.size(); ++l) ++lists_[l].ends;
+  sum_up(list);
 }
 
 bool TokenLists::remove_end(uint64_t token, const End& e) {
@@ -139,8 +156,9 @@ bool TokenLists::remove_end(uint64_t token, const End& e) {
   const auto at = std::find(ends_.begin() + lists_[list].ends, last, e);
   if (at == last) return false;
   ends_.erase(at);
-  lists_[list].free_ends -= !e.conditional();
+  if (!e.conditional()) --lists_[list].free_ends;
   for (size_t l = list + 1u; l < lists_.size(); ++l) --lists_[l].ends;
+  sum_up(list);
   return true;
 }
 
@@ -149,6 +167,7 @@ void TokenLists::add_guard(uint64_t token, const GuardRef& g) {
   tight::make_room(guards_);
   guards_.insert(guards_.begin() + lists_[list + 1u].guards, g);
   for (size_t l = list + 1u; l < lists_.size(); ++l) ++lists_[l].guards;
+  sum_up(list);
 }
 
 void TokenLists::remove_guard(uint16_t guard) {
@@ -161,11 +180,12 @@ void TokenLists::remove_guard(uint16_t guard) {
   }
   lists_.back().guards = static_cast<uint32_t>(kept);
   guards_.resize(kept);
+  for (size_t l = 1; l + 1 < lists_.size(); ++l) sum_up(l);
 }
 
 size_t TokenLists::memory_bytes() const {
-  return tight::bytes(lists_) + tight::bytes(edges_) + tight::bytes(guards_) + tight::bytes(ends_) +
-         tight::bytes(index_) + tight::bytes(fields_);
+  return tight::bytes(lists_) + tight::bytes(first_steps_) + tight::bytes(edges_) + tight::bytes(guards_) +
+         tight::bytes(ends_) + tight::bytes(index_) + tight::bytes(fields_);
 }
 
 }  // namespace walle::stream

@@ -59,13 +59,20 @@ class Trie {
   Result<uint16_t> add_guard(const std::vector<CompiledAtom>& atoms);
   void release_guard(uint16_t guard);
 
-  // Steps `event` in `p`; calls complete(trigger, start, plain) for every trigger one of whose chains ends
-  // here inside its window and behind its barrier, which rises to this event where the chain is plain.
+  // Steps `event` in `p`; calls complete(p, key, trigger, start, plain) for every trigger one of whose chains
+  // ends here inside its window and behind its barrier, which rises to this event where the chain is plain.
   // `begins`: whether it may be a match's first event. Defined in stream/match/trie_step.h, which callers
   // include.
   template <class Complete>
   void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
-            Complete&& complete);
+            const Complete& complete);
+  // Nothing is found by wildcard or value, and nothing is noted for later: an event has one list. Until the
+  // next change.
+  bool is_plain() const { return !lists_.has_wildcards() && !lists_.has_values() && late_.empty(); }
+  // step() of such a trie.
+  template <class Complete>
+  void step_plain(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
+                  const Complete& complete);
 
   // Free numbers at the end are no longer counted by the capacities.
   void drop_last_free();
@@ -178,7 +185,7 @@ class Trie {
 
   template <class Edges>
   void walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const;
-  template <class Complete>
+  template <class Complete, bool kApart>
   class Walk;  // one event through one partition: stream/match/trie_step.h
 
   std::vector<Node> nodes_;

@@ -17,18 +17,26 @@ inline uint64_t key_time(uint64_t key) { return key >> kKeyShift << kKeyShift; }
 
 // Conditions are computed without branches and slots written by selection: what an event does to an edge is
 // as good as random, and a wrong guess costs more than an edge.
-template <class Complete>
+// `Apart`: what few events come to is out of line and gets a walk of its own, by value. So nobody has the
+// address of the walk that step_plain() makes, and of its parts only those exist that an event asks for.
+template <class Complete, bool kApart>
 class Trie::Walk {
+  using Near = Walk<Complete, false>;
+  friend class Walk<Complete, true>;
+
  public:
-  Walk(const Trie& trie, uint64_t key, Partition& p, PredicateMemo& memo, Complete& complete)
+  Walk(const Trie& trie, uint64_t key, Partition& p, PredicateMemo& memo, const Complete& complete)
       : trie_(trie),
         limits_(trie.limits_.data()),
         slots_(p.slots),
         guards_(p.guards),
+        barriers_(p.barriers),
         key_(key),
+        previous_(p.previous),
         p_(p),
         memo_(memo),
         complete_(complete) {}
+  Near near() const { return {trie_, key_, p_, memo_, complete_}; }
 
   void note_guards(std::span<const GuardRef> guards) {
     for (const GuardRef& g : guards)
@@ -44,15 +52,41 @@ class Trie::Walk {
 
   const PredicateMemo& memo() const { return memo_; }
 
-  void ends(const TokenLists& lists, uint16_t list) {
-    const std::span<const End> all = lists.ends(list);
-    const size_t free = lists.free_ends(list);
-    look<false>(all.first(free));
-    look<true>(all.subspan(free));
+  void ends(uint16_t list) {
+    const std::span<const End> all = trie_.lists_.ends(list);
+    const End* const last = all.data() + all.size();
+    // Few are looked at as if all had conditions, for the same reason as few edges.
+    if (last - all.data() > kMixed) {
+      const size_t free = trie_.lists_.free_ends(list);
+      look<false>(all.first(free));
+      return look<true>(all.subspan(free));
+    }
+    few(all.data(), last);
+  }
+  // All of a list but guards and its first step.
+  void rest(uint16_t list) {
+    const std::span<const End> ends_here = trie_.lists_.ends(list);
+    const std::span<const Edge> edges = trie_.lists_.edges_but_first_step(list);
+    const End* const last_end = ends_here.data() + ends_here.size();
+    const Edge* const last_edge = edges.data() + edges.size();
+    const bool many = (last_end - ends_here.data() > kMixed) | (last_edge - edges.data() > kMixed);
+    if (kApart && many) return rest_near(near(), list);
+    if (!kApart) ends(list);
+    if (!kApart) return all(edges);
+    few(ends_here.data(), last_end);
+    for (const Edge* at = edges.data(); at != last_edge; ++at) mixed(*at);
+  }
+  void few(const End* at, const End* last) {
+    for (const End* e = at; e != last; ++e) {
+      const Slot parent = slot(e->parent);
+      if (holds<true>(*e, parent)) [[unlikely]]
+        tell(e->trigger, parent.start, e->plain != 0);
+    }
   }
 
   // The triggers of a list of terminals.
   void finish(uint16_t first, uint64_t start) {
+    if constexpr (kApart) return finish_near(near(), first, start);
     // Nearly every end has one trigger, and those that share their whole pattern are few.
     for (uint16_t t = first; t != kNone; t = trie_.terminals_[t].next) {
       const Terminal& done = trie_.terminals_[t];
@@ -63,12 +97,37 @@ class Trie::Walk {
   void all(std::span<const Edge> edges) {
     const Edge* at = edges.data();
     const Edge* const end = at + edges.size();
-    if (end - at <= kMixedEdges) {
+    if (end - at <= kMixed) {
       for (; at != end; ++at) mixed(*at);
     } else {
       while (at != end) at = run(at, end);
     }
   }
+
+  // The strict chains, told by what the event before has reached: ends are told at once, `led` is put aside
+  // until every other edge has been walked. Notes what this event reaches.
+  template <class Led>
+  size_t follow_chains(uint32_t token, uint16_t first_step, Led& led) {
+    size_t count = 0;
+    size_t i = 0;
+    // At least one: of nothing live the answer is no, and whether anything is would be a guess.
+    do {
+      const uint16_t parent = p_.live[i];
+      const ChainEdge* const e = trie_.chains_.find(parent, token);
+      if (e == nullptr) continue;
+      const Slot before = slot(parent);
+      if ((before.last != previous_) | (before.start == 0)) continue;
+      if (e->terminal != kNone) finish(e->terminal, before.start);
+      if (e->node != kNone) led[count++] = {e->node, before.start};
+    } while (++i < p_.lives);
+    for (size_t n = 0; n < count; ++n) p_.live[n] = led[n].node;
+    // Of each depth at most one, and the deepest nodes are ends' parents: there is room for the first.
+    p_.live[count] = first_step;
+    p_.lives = static_cast<uint8_t>(count + (first_step != 0));
+    return count;
+  }
+
+  void reach(uint16_t node, uint64_t start) { slots_[node] = {start, key_}; }
 
   // The edges of equal order from `at` on; returns the first edge behind them.
   const Edge* run(const Edge* at, const Edge* end) {
@@ -82,13 +141,24 @@ class Trie::Walk {
   }
 
  private:
-  // Up to so many edges of a token are walked in one mixed loop: choosing a loop per class would cost a wrong
-  // guess per class. Longer lists run class by class.
-  static constexpr ptrdiff_t kMixedEdges = 4;
+  // Up to so many edges or ends of a token are walked in one mixed loop: choosing a loop per class would cost
+  // a wrong guess per class. Longer lists run class by class.
+  static constexpr ptrdiff_t kMixed = 4;
+
+  [[gnu::noinline]] static void rest_near(Near walk, uint16_t list) { walk.rest(list); }
+  [[gnu::noinline]] static void finish_near(Near walk, uint16_t first, uint64_t start) {
+    walk.finish(first, start);
+  }
+  [[gnu::noinline]] static bool slow_near(Near walk, const Edge& e, const Slot& parent) {
+    return walk.slow(e, parent);
+  }
+  [[gnu::noinline]] static void tell_near(Near walk, uint16_t trigger, uint64_t start, bool plain) {
+    walk.tell(trigger, start, plain);
+  }
 
   bool conditions(bool strict, uint16_t guard, uint16_t gap, const Slot& parent) const {
     // & and |, not && and ||: all three are computed, none is branched on.
-    return (!strict | (parent.last == p_.previous)) & (guards_[guard] <= parent.last) &
+    return (!strict | (parent.last == previous_)) & (guards_[guard] <= parent.last) &
            (key_time(key_) - key_time(parent.last) < limits_[gap]);
   }
   bool conditions(const Edge& e, const Slot& parent) const {
@@ -120,25 +190,38 @@ class Trie::Walk {
   }
 
   void mixed(const Edge& e) {
-    const Slot parent = slots_[e.parent];
+    const Slot parent = slot(e.parent);
     bool ok = (parent.start != 0) & conditions(e, parent);
-    Slot& slot = slots_[e.node];
-    if (e.order & kSlow) [[unlikely]] {
-      // Predicates are rare and evaluated at most once per event.
-      ok = ok && slow_conditions(e, parent);
-      if (ok && (e.order & kTerminal)) finish(trie_.nodes_[e.node].terminal, parent.start);
-    }
-    set(slot, parent, ok);
+    if (e.order & kSlow) [[unlikely]]
+      ok = ok && slow(e, parent);
+    set(slots_[e.node], parent, ok);
+  }
+
+  // Predicates are rare and evaluated at most once per event.
+  bool slow(const Edge& e, const Slot& parent) {
+    if constexpr (kApart) return slow_near(near(), e, parent);
+    const bool ok = slow_conditions(e, parent);
+    if (ok && (e.order & kTerminal)) finish(trie_.nodes_[e.node].terminal, parent.start);
+    return ok;
+  }
+
+  template <bool conditional>
+  bool holds(const End& e, const Slot& parent) const {
+    bool ok = in_time(e.trigger, e.within, parent.start);
+    if constexpr (conditional) ok &= conditions(e.strict, e.guard, e.gap, parent);
+    return ok;
   }
 
   template <bool conditional>
   const Edge* loop(const Edge* at, const Edge* end) {
+    // A copy, whose parts no slot that is written can be.
+    const Walk own = *this;
     for (const uint8_t order = at->order; at != end && at->order == order; ++at) {
       const Edge& e = *at;
-      const Slot parent = slots_[e.parent];
+      const Slot parent = own.slot(e.parent);
       bool ok = parent.start != 0;
-      if constexpr (conditional) ok &= conditions(e, parent);
-      set(slots_[e.node], parent, ok);
+      if constexpr (conditional) ok &= own.conditions(e, parent);
+      own.set(own.slots_[e.node], parent, ok);
     }
     return at;
   }
@@ -154,45 +237,53 @@ class Trie::Walk {
       uint16_t trigger;
       bool plain;
     } all[kEnds];
+    const Walk own = *this;  // as in loop()
     while (!ends.empty()) {
       const std::span<const End> some = ends.first(std::min(ends.size(), kEnds));
       ends = ends.subspan(some.size());
       size_t count = 0;
       for (const End& e : some) {
-        const Slot parent = slots_[e.parent];
-        bool ok = in_time(e.trigger, e.within, parent.start);
-        if constexpr (conditional) ok &= conditions(e.strict, e.guard, e.gap, parent);
+        const Slot parent = own.slot(e.parent);
         all[count] = {parent.start, e.trigger, e.plain != 0};
-        count += ok;
+        count += own.template holds<conditional>(e, parent);
       }
       // Again: another end of the same trigger may have raised its barrier.
       for (size_t i = 0; i < count; ++i)
-        if (all[i].start > p_.barriers[all[i].trigger]) tell(all[i].trigger, all[i].start, all[i].plain);
+        if (all[i].start > barriers_[all[i].trigger]) tell(all[i].trigger, all[i].start, all[i].plain);
     }
   }
 
   // No barrier lies below 0, which is the start of what never began.
   bool in_time(uint16_t trigger, uint16_t within, uint64_t start) const {
-    return (start > p_.barriers[trigger]) & (key_time(key_) - key_time(start) < limits_[within]);
+    return (start > barriers_[trigger]) & (key_time(key_) - key_time(start) < limits_[within]);
   }
 
   void tell(uint16_t trigger, uint64_t start, bool plain) {
-    if (plain) p_.barriers[trigger] = key_;
-    complete_(trigger, start, plain);
+    if constexpr (kApart) return tell_near(near(), trigger, start, plain);
+    if (plain) barriers_[trigger] = key_;
+    complete_(p_, key_, trigger, start, plain);
   }
 
+  // Part by part: a copy of the whole would go through the stack.
+  Slot slot(uint16_t node) const { return {slots_[node].start, slots_[node].last}; }
+
   void set(Slot& slot, const Slot& parent, bool ok) const {
-    slot = {ok ? parent.start : slot.start, ok ? key_ : slot.last};
+    // By a mask: of `ok ? a : b` a compiler makes a branch where it takes one to be foreseen.
+    const uint64_t mask = -static_cast<uint64_t>(ok);
+    slot.start ^= (slot.start ^ parent.start) & mask;
+    slot.last ^= (slot.last ^ key_) & mask;
   }
 
   const Trie& trie_;
   const uint64_t* const limits_;
   Slot* const slots_;
   uint64_t* const guards_;
+  uint64_t* const barriers_;
   const uint64_t key_;
+  const uint64_t previous_;
   Partition& p_;
   PredicateMemo& memo_;
-  Complete& complete_;
+  const Complete complete_;
 };
 
 inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
@@ -226,8 +317,10 @@ inline void Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, Cha
 template <class Visit>
 void Trie::each_list(uint16_t event, uint16_t page, const PredicateMemo& memo, Visit&& visit) const {
   constexpr uint16_t any = kAny;
-  for (const uint32_t token : {TokenLists::token(event, page), TokenLists::token(event, any),
-                               TokenLists::token(any, page), TokenLists::token(any, any)}) {
+  const uint32_t tokens[] = {TokenLists::token(event, page), TokenLists::token(event, any),
+                             TokenLists::token(any, page), TokenLists::token(any, any)};
+  const std::span<const uint32_t> wanted(tokens, lists_.has_wildcards() ? std::size(tokens) : 1);
+  for (const uint32_t token : wanted) {
     const uint16_t list = lists_.find(token);
     if (list != kNone) visit(list);
     if (!lists_.has_values()) continue;
@@ -251,12 +344,39 @@ void Trie::under_way(const Partition& p, uint64_t now, Visit&& visit) const {
   });
 }
 
+// Of such a trie an event has one list, and little in it for most events: no lists are merged, nothing is
+// written down but what the event changes, and the two things that are as good as random, whether there is a
+// list and whether the event before reached anything, are no branches.
 template <class Complete>
-void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
-                Complete&& complete) {
-  Walk walk(*this, key, p, memo, complete);
+[[gnu::always_inline]] inline void Trie::step_plain(uint16_t event, uint16_t page, uint64_t key, Partition& p,
+                                                    PredicateMemo& memo, bool begins,
+                                                    const Complete& complete) {
+  Walk<Complete, true> walk(*this, key, p, memo, complete);
+  const uint32_t token = TokenLists::token(event, page);
+  const uint16_t list = lists_.place(token);
+  const uint16_t first_step = lists_.first_step(list);
+  const bool more = lists_.has_more(list);
+  // Guards before anything is asked, ends before edges, deeper edges before others, as in walk_edges().
+  if (more) walk.note_guards(lists_.guards(list));
+  struct Led {
+    uint16_t node;
+    uint64_t start;
+  } led[kMaxSteps];
+  const size_t chained = chains_.empty() ? 0 : walk.follow_chains(token, first_step, led);
   p.slots[0] =
       begins ? Slot{key, key} : Slot{};  // the root has just matched: first steps are edges like all others
+  if (more) walk.rest(list);
+  for (size_t i = 0; i < chained; ++i) walk.reach(led[i].node, led[i].start);
+  // Without a first step this is the root once more.
+  if (begins) walk.reach(first_step, key);
+}
+
+template <class Complete>
+void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
+                const Complete& complete) {
+  if (is_plain()) return step_plain(event, page, key, p, memo, begins, complete);
+  Walk<Complete, false> walk(*this, key, p, memo, complete);
+  p.slots[0] = begins ? Slot{key, key} : Slot{};
   walk_edges(walk, event, page, p);
   // Behind all edges: the event is not its own predecessor.
   if (!late_.empty()) [[unlikely]]
@@ -265,17 +385,9 @@ void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, Predi
 
 template <class Edges>
 void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const {
-  const uint16_t exact = lists_.find(TokenLists::token(event, page));
+  const uint32_t exact = TokenLists::token(event, page);
   Chained chained;
-  if (!chains_.empty()) follow_chains(TokenLists::token(event, page), exact, p, chained);
-  const bool alone = !lists_.has_wildcards() && !lists_.has_values();
-  if (alone && chained.count + chained.end_count == 0) {
-    if (exact == kNone) return;
-    walk.note_guards(lists_.guards(exact));
-    walk.ends(lists_, exact);
-    walk.all(lists_.edges(exact));
-    return;
-  }
+  if (!chains_.empty()) follow_chains(exact, lists_.find(exact), p, chained);
   // A list for each of an event's tokens, and one for each of its values at each of them; the chain edges.
   constexpr size_t kLists = 4 + 4 * kMaxFields;
   uint16_t lists[kLists];
@@ -300,7 +412,7 @@ void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) 
   // Ends before edges: none sees a slot that this very event has moved.
   for (size_t i = 0; i < chained.end_count; ++i)
     walk.finish(chained.ends[i].terminal, p.slots[chained.ends[i].parent].start);
-  for (size_t i = 0; i < count; ++i) walk.ends(lists_, lists[i]);
+  for (size_t i = 0; i < count; ++i) walk.ends(lists[i]);
   if (n == 1) return walk.all({at[0], end[0]});
   // Several tokens: deepest first over all of them, so that no step sees a parent this very event has moved.
   while (n > 0) {
