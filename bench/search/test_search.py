@@ -68,7 +68,7 @@ def test_search_time(name: str, benchmark: Any, tmp_path: Path) -> None:
     walle_rt.load(made).save(file)
     times: dict[str, list[float]] = {"load": []}
     for turn in range(10):
-        # A folder of its own: a search that is kept; again: a plan from the cache. Loaded anew each time, because
+        # A folder of its own: a search that is kept; again: a plan from the cache. Loaded anew each time:
         # a model remembers what it searched.
         for folder in (str(tmp_path / str(turn)), str(tmp_path / str(turn)), "off"):
             began = time.perf_counter()
