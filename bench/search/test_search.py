@@ -1,9 +1,9 @@
 """How well the search chooses and predicts, and what it takes: ``pytest bench/search``.
 
 Targets: regret of the fitted table median 1.01, worst 1.08 on shapes it was not fitted on; predicted /
-measured time of whole models within 0.8 and 1.25; cold search of ResNet-50 below 100 ms, cached below 2 ms.
-Figures depend on the machine and on what else it does, so what is asserted is looser, and what was measured
-is printed.
+measured time of whole models within 0.8 and 1.25; cold search below 100 ms, cached below 2 ms, loading below
+20 ms. The times are asserted as they stand, of the least of ten. Regret and predictions depend on what else
+the machine does: less is asserted of them, and what was measured is printed.
 """
 
 from __future__ import annotations
@@ -61,19 +61,28 @@ def test_whole_model(name: str, benchmark: Any) -> None:
 
 @pytest.mark.parametrize("name", ["resnet50", "mobilenet_v2", "bert_base_128"])
 def test_search_time(name: str, benchmark: Any, tmp_path: Path) -> None:
-    """Cold search and a plan from the cache, without preparing kernels."""
+    """Cold search, a plan from the cache and loading, without preparing kernels; the least of ten each."""
     made = zoo.build(name)
     feeds = zoo.feeds(made)
-    model = walle_rt.load(made)
-    times: dict[str, list[float]] = {}
-    for _ in range(10):
-        session = model.session(threads=1, plan_cache=tmp_path)
-        session.run(feeds)
-        found = session.explain()
-        (source,) = found.plan_sources
-        times.setdefault(source, []).append(found.search_ms)
+    file = tmp_path / "model.walle"
+    walle_rt.load(made).save(file)
+    times: dict[str, list[float]] = {"load": []}
+    for turn in range(10):
+        # A folder of its own: a search that is kept; again: a plan from the cache. Loaded anew each time:
+        # a model remembers what it searched.
+        for folder in (str(tmp_path / str(turn)), str(tmp_path / str(turn)), "off"):
+            began = time.perf_counter()
+            model = walle_rt.load(file)
+            times["load"].append((time.perf_counter() - began) * 1e3)
+            session = model.session(threads=1, plan_cache=folder)
+            session.run(feeds)
+            found = session.explain()
+            (source,) = found.plan_sources
+            times.setdefault(source, []).append(found.search_ms)
     least = {source: float(np.min(ms)) for source, ms in times.items()}
     print(f"\n{name}: " + ", ".join(f"{source} {ms:.2f} ms" for source, ms in least.items()))
     benchmark.extra_info.update(least)
     benchmark.pedantic(model.session, kwargs={"threads": 1}, rounds=3, iterations=1)
-    assert least["kept"] < 500 and least["cache"] < 50
+    assert max(least["search"], least["kept"]) < 100
+    assert least["cache"] < 2
+    assert least["load"] < 20

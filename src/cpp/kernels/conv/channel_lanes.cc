@@ -18,6 +18,9 @@ int64_t blocks_of_channels(const LaneConv& c) { return ceil_div(c.shape.c, c.tab
 int64_t panel(const LaneConv& c) { return 2 * c.table->lanes; }
 int64_t panels(const LaneConv& c) { return ceil_div(c.shape.m, panel(c)); }
 
+// As many channels are summed from zero; kChain in gemm_simd.cc says why.
+constexpr int64_t kChain = 256;
+
 // Of one thread: a block of pixels with channels in lanes, and the sums of one panel.
 int64_t turned_floats(const LaneConv& c) {
   return whole_lines(blocks_of_channels(c) * c.block * c.table->lanes);
@@ -52,7 +55,8 @@ void run_block(const LaneConv& c, const float* image, const float* weights, cons
                       .a = turned,
                       .a_block = pixels * lanes,
                       .b = weights + q * s.c * panel(c),
-                      .c = sums});
+                      .c = sums,
+                      .chain = kChain});
     const int64_t at = m * c.pixels() + from;
     LaneOutput out{.sums = sums,
                    .pixels = pixels,

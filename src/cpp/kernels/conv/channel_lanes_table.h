@@ -46,6 +46,7 @@ struct LaneProduct {
   const float* b = nullptr;  // [position][channel][2 * lanes]
   float* c = nullptr;        // [position][tile][2 * lanes]
   int64_t c_step = 0;
+  int64_t chain = 0;  // channels that are summed from zero before they are added: a multiple of lanes
 };
 
 // One row of outputs over copied rows of the input.

@@ -17,27 +17,17 @@ constexpr int kMr = 12;
 constexpr int kMr = 6;
 #endif
 
+// Sums of sums are off by less than one long sum is (see kChain in gemm_simd.cc): a product adds to what the
+// steps before left in c.
+constexpr int64_t kWindowChain = 256;
+
 template <int M, int V>
-void tile(const float* a, int64_t a_block, const float* b, int64_t channels, float* c) {
-  vf acc[M][V] = {};
-  for (int64_t block = 0; block < channels; block += kLanes) {
-    const float* __restrict p = a;
-    const int64_t n = min64(kLanes, channels - block);
-#pragma GCC unroll 2
-    for (int64_t l = 0; l < n; ++l) {
-      vf bv[V];
-#pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+inline __attribute__((always_inline)) void store_sums(vf (&acc)[M][V], float* c, bool add) {
+  if (add) {
 #pragma GCC unroll 14
-      for (int i = 0; i < M; ++i) {
-        const vf av = splat(p[i * kLanes]);
+    for (int i = 0; i < M; ++i)
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
-      }
-      ++p;
-      b += kNr;
-    }
-    a += a_block;
+      for (int v = 0; v < V; ++v) acc[i][v] += load(c + i * kNr + v * kLanes);
   }
 #pragma GCC unroll 14
   for (int i = 0; i < M; ++i)
@@ -45,7 +35,37 @@ void tile(const float* a, int64_t a_block, const float* b, int64_t channels, flo
     for (int v = 0; v < V; ++v) store(c + i * kNr + v * kLanes, acc[i][v]);
 }
 
-using Tile = void (*)(const float*, int64_t, const float*, int64_t, float*);
+template <int M, int V>
+void tile(const LaneProduct& p, const float* a, const float* b, float* c) {
+  int64_t from = 0;
+  do {  // once even without channels
+    const int64_t end = min64(from + p.chain, p.channels);
+    vf acc[M][V] = {};
+    for (int64_t block = from; block < end; block += kLanes) {
+      const float* __restrict x = a;
+      const int64_t n = min64(kLanes, end - block);
+#pragma GCC unroll 2
+      for (int64_t l = 0; l < n; ++l) {
+        vf bv[V];
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+#pragma GCC unroll 14
+        for (int i = 0; i < M; ++i) {
+          const vf av = splat(x[i * kLanes]);
+#pragma GCC unroll 2
+          for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+        }
+        ++x;
+        b += kNr;
+      }
+      a += p.a_block;
+    }
+    store_sums<M, V>(acc, c, from > 0);
+    from = end;
+  } while (from < p.channels);
+}
+
+using Tile = void (*)(const LaneProduct&, const float*, const float*, float*);
 
 template <int V>
 Tile tile_for(int64_t rows) {
@@ -70,34 +90,36 @@ void product(const LaneProduct& p) {
     for (int64_t i = 0; i < blocks; ++i) {
       const int64_t from = p.tiles * i / blocks;
       const int64_t rows = p.tiles * (i + 1) / blocks - from;
-      (narrow ? tile_for<1>(rows) : tile_for<2>(rows))(p.a + t * p.a_step + from * kLanes, p.a_block,
-                                                       p.b + t * p.channels * kNr, p.channels,
-                                                       p.c + t * p.c_step + from * kNr);
+      const Tile tile_of = narrow ? tile_for<1>(rows) : tile_for<2>(rows);
+      tile_of(p, p.a + t * p.a_step + from * kLanes, p.b + t * p.channels * kNr,
+              p.c + t * p.c_step + from * kNr);
     }
 }
 
 // kMr windows side by side, S elements apart.
 template <int V, int S>
 void window_tile(const LaneWindows& w, const float* rows, float* c) {
-  vf acc[kMr][V] = {};
   const float* b = w.b;
-  for (int64_t l = 0; l < w.depth; ++l) {
-    const float* p = rows + w.offset[l];
-    vf bv[V];
+  int64_t l = 0;
+  do {  // once even without depth
+    const int64_t from = l;
+    const int64_t end = w.depth - l > kWindowChain ? l + kWindowChain : w.depth;
+    vf acc[kMr][V] = {};
+    for (; l < end; ++l) {
+      const float* p = rows + w.offset[l];
+      vf bv[V];
 #pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+      for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
 #pragma GCC unroll 14
-    for (int i = 0; i < kMr; ++i) {
-      const vf av = splat(p[i * S]);
+      for (int i = 0; i < kMr; ++i) {
+        const vf av = splat(p[i * S]);
 #pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+        for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+      }
+      b += kNr;
     }
-    b += kNr;
-  }
-#pragma GCC unroll 14
-  for (int i = 0; i < kMr; ++i)
-#pragma GCC unroll 2
-    for (int v = 0; v < V; ++v) store(c + i * kNr + v * kLanes, acc[i][v]);
+    store_sums<kMr, V>(acc, c, from > 0);
+  } while (l < w.depth);
 }
 
 void windows(const LaneWindows& w) {

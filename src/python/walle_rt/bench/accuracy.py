@@ -39,13 +39,29 @@ def error(got: list[Array], want: list[Array]) -> float:
     return worst
 
 
-def ratio(errors: Mapping[str, float], ours: str = "walle") -> float | None:
+def resolution(want: list[Array]) -> float:
+    """What float32 cannot tell apart: half a unit in the last place of an output's largest value.
+
+    In parts of that output's range; 1e-7 at least. Two probabilities near 0.5 have a small range, and then
+    their last bit is more than a logit's.
+    """
+    least = 1e-7
+    for w in want:
+        values = np.asarray(w, np.float64).ravel()
+        values = values[np.isfinite(values)]
+        if values.size:
+            largest = float(np.abs(values).max())
+            least = max(least, largest * 2.0**-24 / max(float(np.ptp(values)) or largest, SMALLEST_RANGE))
+    return least
+
+
+def ratio(errors: Mapping[str, float], ours: str = "walle", least: float = 1e-7) -> float | None:
     """Our error over the smallest of the peers'; None without either.
 
-    Errors below 1e-7 of the range, half a unit in the last place of float32, count as that: nobody rounds an
-    output better, and a ratio to zero says nothing.
+    Errors below ``least``, what the outputs resolve, count as that: nobody rounds an output better, and a
+    ratio to zero says nothing.
     """
-    peers = [max(value, 1e-7) for engine, value in errors.items() if engine != ours]
+    peers = [max(value, least) for engine, value in errors.items() if engine != ours]
     if ours not in errors or not peers:
         return None
-    return max(errors[ours], 1e-7) / min(peers)
+    return max(errors[ours], least) / min(peers)

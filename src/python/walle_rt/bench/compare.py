@@ -42,6 +42,7 @@ class Comparison:
     reasons: dict[str, str] = field(default_factory=dict)
     thrown: int = 0  # rounds with other load on the machine
     disturbed: bool = False  # too few were without: all count
+    resolution: float = 1e-7  # below it errors say nothing
     no_reference: str = ""  # why errors are against our own result instead of float64
 
     def take(self, found: Rounds) -> None:
@@ -81,7 +82,7 @@ class Comparison:
     @property
     def error_ratio(self) -> float | None:
         """Our error divided by the best peer's."""
-        return accuracy.ratio(self.errors)
+        return accuracy.ratio(self.errors, least=self.resolution)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -157,6 +158,7 @@ def compare(
     try:
         wanted = reference(model, feeds, cache)
         result.errors["walle"] = accuracy.error(ours, wanted)
+        result.resolution = accuracy.resolution(wanted)
     except Exception as error:  # the evaluator raises whatever NumPy does
         result.no_reference = f"{type(error).__name__}: {str(error)[:160]}"
         wanted = ours
