@@ -35,10 +35,11 @@ Status merge(ops::Program& program, const std::vector<const backends::Backend*>&
   // Behind merging, which leaves one raster between a head and where it comes from; before the epilogues,
   // one of which a bias of all scores becomes.
   if (options.fuse) {
-    WALLE_TRY(ops::fuse_attention(program, [&](const ops::Program& p, const ops::ProgramNode& fused,
-                                               std::span<const ops::ProgramNode* const> instead) {
-      return search::costs_less(p, fused, instead, backends, search);
-    }));
+    search::Forms forms(program, backends, search);
+    WALLE_TRY(ops::fuse_attention(
+        program, [&](const ops::ProgramNode& fused, std::span<const ops::ProgramNode* const> instead) {
+          return forms.costs_less(fused, instead);
+        }));
   }
   // Behind merging, which shows what a product's rows are made of; before the epilogues, one of which the sum
   // of two products becomes.

@@ -33,17 +33,20 @@ kernels::Attention kernel_form(const AttentionSpec& spec) {
   return a;
 }
 
-// Lanes of queries that hold nothing are tails; a round is a row of scores of one block of queries, which
-// goes through the exponential.
+// Packing the queries of a block, as rows of scores.
+constexpr int64_t kBlockStart = 64;
+
+// A round is a row of scores of one block of queries: it goes through the exponential, whatever the depth.
+// Lanes of queries that hold nothing are tails.
 void count_work(const AttentionSpec& spec, const kernels::GemmTable& table, Features& f) {
   const int64_t lanes = table.nr / 2;
   const auto heads = static_cast<double>(spec.head_count());
   const auto each = static_cast<double>(spec.keys * (spec.depth + base::round_up(spec.width, lanes)));
-  const int64_t padded = base::round_up(spec.queries, lanes);
+  const int64_t blocks = base::ceil_div(spec.queries, int64_t{table.nr});
   f[Quantity::flop] = 2 * heads * static_cast<double>(spec.queries) * each;
-  f[Quantity::tails] = 2 * heads * static_cast<double>(padded - spec.queries) * each;
-  f[Quantity::tiles] =
-      heads * static_cast<double>(base::ceil_div(spec.queries, int64_t{table.nr}) * spec.keys);
+  f[Quantity::tails] =
+      2 * heads * static_cast<double>(base::round_up(spec.queries, lanes) - spec.queries) * each;
+  f[Quantity::tiles] = heads * static_cast<double>(blocks * (spec.keys + kBlockStart));
   // Keys and values are packed once per head.
   f[Quantity::l1_bytes] += heads * each * static_cast<double>(sizeof(float));
 }

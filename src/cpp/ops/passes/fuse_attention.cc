@@ -311,7 +311,7 @@ Status fuse_attention(Program& program, const WorthFusing& worth) {
     if (!uses) uses.emplace(program);
     Match match(program, *uses);
     std::optional<ProgramNode> fused = match.around(static_cast<int>(i));
-    if (!fused || !worth(program, *fused, match.instead())) continue;
+    if (!fused || !worth(*fused, match.instead())) continue;
     // Uses stays right for the matches to come: what they look at is not made or read by these nodes alone.
     program.nodes[match.last()] = std::move(*fused);
     changed = true;

@@ -13,9 +13,10 @@
 
 namespace walle::ops {
 
-// Whether `fused` shall stand for the nodes `instead`, which nobody needs any more then.
-using WorthFusing = std::function<bool(const Program&, const ProgramNode& fused,
-                                       std::span<const ProgramNode* const> instead)>;
+// Whether `fused` shall stand for the nodes `instead`, which nobody needs any more then. All values are the
+// program's.
+using WorthFusing =
+    std::function<bool(const ProgramNode& fused, std::span<const ProgramNode* const> instead)>;
 
 Status fuse_attention(Program& program, const WorthFusing& worth);
 
