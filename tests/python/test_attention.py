@@ -197,7 +197,7 @@ def test_scores_of_long_sequences_take_no_memory() -> None:
     assert arenas[1] > 16 << 20
 
 
-@pytest.mark.parametrize(("build", "layers"), [(lambda: minilm(16), 6), (lambda: vit_s(size=64), 12)])
+@pytest.mark.parametrize(("build", "layers"), [(lambda: minilm(size=16), 6), (lambda: vit_s(size=64), 12)])
 def test_networks_take_it_for_every_layer(build: Callable[[], ModelProto], layers: int) -> None:
     """Without a search, so that no cost decides: no softmax remains."""
     loaded = walle_rt.load(build())
