@@ -44,8 +44,8 @@ Result<std::unique_ptr<Segment>> compile(const ir::Graph& graph, int begin, cons
   }
   WALLE_ASSIGN(std::unique_ptr<Segment> segment, builder.finish(last_use));
   ops::Program program = builder.take_program();
-  WALLE_TRY(merge(program, shared.backends, shared.options));
   WALLE_ASSIGN(const search::SearchOptions options, search_options(shared));
+  WALLE_TRY(merge(program, shared.backends, shared.options, options));
   WALLE_ASSIGN(search::Plan plan, search::make_plan(program, shared.backends, options));
   // The plan is made ready to run: kernels prepared, operands resolved.
   WALLE_ASSIGN(segment->executable,

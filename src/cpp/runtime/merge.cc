@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "ops/passes/distribute_product.h"
+#include "ops/passes/fuse_attention.h"
 #include "ops/passes/fuse_epilogue.h"
 #include "ops/passes/fuse_gelu.h"
 #include "ops/passes/merge_rasters.h"
 #include "ops/passes/widen.h"
+#include "search/forms.h"
 
 namespace walle::runtime {
 
@@ -21,7 +23,7 @@ Status widen_what_none_supports(ops::Program& program,
 }  // namespace
 
 Status merge(ops::Program& program, const std::vector<const backends::Backend*>& backends,
-             const SessionOptions& options) {
+             const SessionOptions& options, const search::SearchOptions& search) {
   // First, so that what nobody reads is neither widened nor anybody's second reader, which stops fusing.
   ops::remove_dead_nodes(program);
   // Before fusing, which knows float32 only.
@@ -30,6 +32,15 @@ Status merge(ops::Program& program, const std::vector<const backends::Backend*>&
   if (options.merge) WALLE_TRY(ops::merge_rasters(program));
   // Before the epilogues, one of which a Gelu may become.
   if (options.fuse) WALLE_TRY(ops::fuse_gelu(program));
+  // Behind merging, which leaves one raster between a head and where it comes from; before the epilogues,
+  // one of which a bias of all scores becomes.
+  if (options.fuse) {
+    search::Forms forms(program, backends, search);
+    WALLE_TRY(ops::fuse_attention(
+        program, [&](const ops::ProgramNode& fused, std::span<const ops::ProgramNode* const> instead) {
+          return forms.costs_less(fused, instead);
+        }));
+  }
   // Behind merging, which shows what a product's rows are made of; before the epilogues, one of which the sum
   // of two products becomes.
   if (options.fuse && options.accuracy != "strict") WALLE_TRY(ops::distribute_products(program));

@@ -59,6 +59,10 @@ def measure_shape(shape: Shape, threads: int = 1) -> list[Measured]:
 
 
 def _merge(best: list[Measured], again: list[Measured]) -> None:
+    # Attention is one step or several, by what was measured in that round: other steps have nothing to add.
+    steps = [[sorted(c.algorithm for c in m.choices) for m in round_] for round_ in (best, again)]
+    if steps[0] != steps[1]:
+        return
     for old, new in zip(best, again, strict=True):
         # The one taken comes first and may be another one this time.
         times = {c.algorithm: ms for c, ms in zip(new.choices, new.ms, strict=True)}

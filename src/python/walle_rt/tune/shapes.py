@@ -1,4 +1,4 @@
-"""Random shapes to measure kernels on: models of one operator each, drawn by a seed.
+"""Random shapes to measure kernels on: models of one operator each (attention: its formula), drawn by a seed.
 
 Sizes are drawn evenly on a logarithmic scale between what small and large networks have, and are nobody's
 layers: a table must serve models it has never seen.
@@ -118,7 +118,10 @@ def _row_product(draw: _Draw) -> Any:
 
 
 def _computed_product(draw: _Draw) -> Any:
-    batch, m, k, n = draw.size(1, 16), draw.size(8, 256), draw.size(16, 256, 8), draw.size(8, 256)
+    while True:  # up to scores of long sequences, which come from the outer cache
+        batch, m, k, n = draw.size(1, 16), draw.size(8, 1024), draw.size(16, 512, 8), draw.size(8, 1024)
+        if batch * m * k * n < _MOST_FLOPS / 2:
+            break
     nodes = [helper.make_node("MatMul", ["x", "z"], ["y"])]
     return f"{batch} of {m}x{k}x{n}", _model(nodes, {"x": (batch, m, k), "z": (batch, k, n)}, {})
 
@@ -139,9 +142,33 @@ def _binary(draw: _Draw) -> Any:
 
 
 def _softmax(draw: _Draw) -> Any:
-    rows, columns = draw.size(1, 2048), draw.size(8, 1024)
+    rows, columns = draw.size(1, 8192), draw.size(8, 1024)
     nodes = [helper.make_node("Softmax", ["x"], ["y"])]
     return f"{rows}x{columns}", _model(nodes, {"x": (rows, columns)}, {})
+
+
+def _attention(draw: _Draw) -> Any:
+    """Heads side by side, as every encoder has them."""
+    while True:
+        heads, size = draw.size(1, 16), draw.size(16, 128, 16)
+        queries, keys = draw.size(8, 1024), draw.size(16, 1024)
+        if heads * queries * keys * size < _MOST_FLOPS / 4:
+            break
+    nodes, weights = [], {"scale": np.float32(size**-0.5), "whole": np.array([0, -1, heads * size])}
+    weights["apart"] = np.array([0, -1, heads, size])
+    for name, order in (("x", [0, 2, 1, 3]), ("z", [0, 2, 3, 1]), ("v", [0, 2, 1, 3])):
+        nodes.append(helper.make_node("Reshape", [name, "apart"], [f"{name}_apart"]))
+        nodes.append(helper.make_node("Transpose", [f"{name}_apart"], [f"{name}_heads"], perm=order))
+    nodes += [
+        helper.make_node("MatMul", ["x_heads", "z_heads"], ["products"]),
+        helper.make_node("Mul", ["products", "scale"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["shares"]),
+        helper.make_node("MatMul", ["shares", "v_heads"], ["mixed"]),
+        helper.make_node("Transpose", ["mixed"], ["joined"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["joined", "whole"], ["y"]),
+    ]
+    inputs = {name: (1, queries if name == "x" else keys, heads * size) for name in ("x", "z", "v")}
+    return f"{heads} of {queries}x{keys}x{size}", _model(nodes, inputs, weights)
 
 
 def _norm(draw: _Draw) -> Any:
@@ -221,6 +248,7 @@ _FAMILIES: dict[str, tuple[Callable[[_Draw], Any], int]] = {
     "unary": (_unary, 4),
     "binary": (_binary, 4),
     "softmax": (_softmax, 2),
+    "attention": (_attention, 4),
     "norm": (_norm, 2),
     "pool": (_pool, 3),
     "reduce": (_reduce, 6),

@@ -1,0 +1,146 @@
+#include "kernels/attention/attention.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/thread_pool.h"
+#include "kernels/workspace.h"
+
+namespace walle::kernels {
+
+WALLE_PICK_PER_ISA(AttentionTable, kAttentionF32, attention_table)
+
+namespace {
+using base::ceil_div;
+using base::round_up;
+
+// A key's own bias, the same for every query, is added by the product as it stores a row of scores.
+bool per_key(const Attention& a) { return a.bias.row == 0 && a.bias.col == 1; }
+
+// Floats of each buffer, in the order of the workspace.
+struct Sizes {
+  Sizes(const GemmTable& gemm, const Attention& a, bool has_bias)
+      : k(whole_lines(packed_a_elements(gemm, a.keys, a.depth))),
+        v(whole_lines(packed_b_elements(gemm, a.width, a.keys) + kSlackFloats)),
+        q(whole_lines(a.depth * gemm.nr + kSlackFloats)),
+        scores(whole_lines(a.keys * gemm.nr + kSlackFloats)),
+        bias(has_bias && !per_key(a) ? scores : 0),
+        inverse(whole_lines(gemm.nr)) {}
+  int64_t total() const { return k + v + q + scores + bias + inverse; }
+
+  int64_t k, v, q, scores, bias, inverse;
+};
+
+// One thread's blocks, one after the other.
+class Worker {
+ public:
+  Worker(const GemmTable& gemm, const AttentionTable& table, const Attention& a, bool has_bias,
+         std::byte* workspace)
+      : gemm_(gemm), table_(table), a_(a) {
+    const Sizes sizes(gemm, a, has_bias);
+    auto* at = reinterpret_cast<float*>(workspace);
+    const auto take = [&](int64_t floats) { return std::exchange(at, at + floats); };
+    k_ = take(sizes.k);
+    v_ = take(sizes.v);
+    q_ = take(sizes.q);
+    scores_ = take(sizes.scores);
+    bias_ = take(sizes.bias);
+    inverse_ = take(sizes.inverse);
+  }
+
+  // Queries [q0, q1) of a head; q0 is a multiple of nr.
+  void run(const AttentionHead& h, int64_t q0, int64_t q1) {
+    pack(h);
+    for (int64_t q = q0; q < q1; q += gemm_.nr) block(h, q, std::min<int64_t>(gemm_.nr, q1 - q));
+  }
+
+ private:
+  void pack(const AttentionHead& h) {
+    // Query heads that share a key head follow one another.
+    if (h.k != packed_k_) gemm_.pack_a(h.k, a_.k.row, a_.k.col, a_.keys, a_.depth, k_);
+    if (h.v != packed_v_) gemm_.pack_b(h.v, a_.v.row, a_.v.col, a_.keys, a_.width, a_.keys * gemm_.nr, v_);
+    packed_k_ = h.k;
+    packed_v_ = h.v;
+  }
+
+  void block(const AttentionHead& h, int64_t q, int64_t count) {
+    score(h, q, count);
+    if (h.keep) cover(h.keep + q * a_.keep.row, count);
+    table_.softmax(scores_, a_.keys, count, inverse_);
+    float* out = h.out + q * a_.out.row;
+    for (int64_t j = 0; j < a_.width; j += gemm_.nr)
+      table_.mix(scores_, v_ + j * a_.keys, a_.keys, count, std::min<int64_t>(gemm_.nr, a_.width - j),
+                 inverse_, out + j, a_.out.row);
+  }
+
+  // scores_[key][query]: keys are the rows of the product, so that queries come to lie in lanes.
+  void score(const AttentionHead& h, int64_t q, int64_t count) {
+    gemm_.pack_b(h.q + q * a_.q.row, a_.q.col, a_.q.row, a_.depth, count, 0, q_);
+    // Of the few numbers of Q instead of every score.
+    if (a_.scale != 1)
+      for (int64_t i = 0; i < a_.depth * gemm_.nr; ++i) q_[i] *= a_.scale;
+    GemmBlock b;
+    b.rows = a_.keys;
+    b.cols = count;
+    b.k = a_.depth;
+    b.a = k_;
+    b.a_panel = a_.depth * gemm_.mr;
+    b.b = q_;
+    b.b_row = gemm_.nr;
+    b.c = scores_;
+    b.c_row = gemm_.nr;
+    if (h.bias && per_key(a_)) b.epilogue.row_bias = h.bias;
+    if (h.bias && !per_key(a_)) {
+      gemm_.pack_b(h.bias + q * a_.bias.row, a_.bias.col, a_.bias.row, a_.keys, count, 0, bias_);
+      b.epilogue.residual = bias_;
+    }
+    gemm_.block(b);
+  }
+
+  void cover(const bool* keep, int64_t count) {
+    for (int64_t l = 0; l < a_.keys; ++l) {
+      float* s = scores_ + l * gemm_.nr;
+      const bool* here = keep + l * a_.keep.col;
+      // Padding: a key counts for all queries or for none.
+      if (a_.keep.row == 0) {
+        if (*here != a_.keep_value) std::fill_n(s, count, a_.fill);
+        continue;
+      }
+      for (int64_t q = 0; q < count; ++q) s[q] = here[q * a_.keep.row] == a_.keep_value ? s[q] : a_.fill;
+    }
+  }
+
+  const GemmTable& gemm_;
+  const AttentionTable& table_;
+  const Attention& a_;
+  float *k_, *v_, *q_, *scores_, *bias_, *inverse_;
+  const float* packed_k_ = nullptr;
+  const float* packed_v_ = nullptr;
+};
+}  // namespace
+
+int64_t attention_workspace_bytes(const GemmTable& gemm, const Attention& a, bool has_bias) {
+  return Sizes(gemm, a, has_bias).total() * kFloatBytes;
+}
+
+void run_attention(const GemmTable& gemm, const AttentionTable& table, const Attention& a, bool has_bias,
+                   const AttentionHeads& heads, int threads, std::byte* workspace) {
+  const int64_t bytes = attention_workspace_bytes(gemm, a, has_bias);
+  const int64_t blocks = ceil_div(a.queries, int64_t{gemm.nr});
+  const int64_t shares = std::min<int64_t>(heads.count * blocks, threads);
+  // A share is a run of blocks: where it ends within a head, two threads pack that head's keys and values,
+  // which is little beside idling.
+  base::parallel_for(shares, threads, [&](int64_t share) {
+    Worker worker(gemm, table, a, has_bias, workspace + share * bytes);
+    const int64_t last = heads.count * blocks * (share + 1) / shares;
+    for (int64_t i = heads.count * blocks * share / shares; i < last;) {
+      const int64_t head = i / blocks;
+      const int64_t from = i % blocks;
+      const int64_t to = std::min(blocks, from + last - i);
+      worker.run(heads.at(heads.object, head), from * gemm.nr, std::min(a.queries, to * gemm.nr));
+      i += to - from;
+    }
+  });
+}
+
+}  // namespace walle::kernels

@@ -1,0 +1,69 @@
+// Attention of float32 heads in one pass: out = softmax(scale Q K^T + bias) V, where the scores of a block of
+// queries never leave the cache.
+//
+// A block is as many queries as a panel of the matrix product has columns, with all keys: 32 queries of 512
+// keys are 64 KB of scores where the second level holds 1 MB. Milakov and Gimelshein's running maximum
+// ("Online normalizer calculation for softmax", 2018), on which FlashAttention stands (Dao et al., 2022),
+// needs blocks of keys as well and rescales what it has; here it would spare a pass over scores that stay in
+// the cache anyway. Operands are read by their strides, so that heads side by side need no transposition.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/attention/attention_table.h"
+#include "kernels/gemm/gemm.h"
+
+namespace walle::kernels {
+
+const AttentionTable& attention_table(Isa isa);
+
+// From one row to the next and from one column to the next, in elements.
+struct Steps {
+  int64_t row = 0;
+  int64_t col = 1;
+};
+
+struct Attention {
+  int64_t queries = 0, keys = 0, depth = 0, width = 0;  // `width`: columns of V; all are at least 1
+  float scale = 1;
+  Steps q, k, v;  // [queries, depth], [keys, depth], [keys, width]
+  // [queries, keys] each: what is added to the scores, and where they count. Absent where a head has none.
+  Steps bias, keep;
+  bool keep_value = true;  // of `keep`: where a score stays
+  float fill = 0;          // what a score becomes elsewhere, after the bias
+  Steps out;               // [queries, width]; the vector kernel wants columns that lie together
+};
+
+// Where one head's operands start.
+struct AttentionHead {
+  const float* q = nullptr;
+  const float* k = nullptr;
+  const float* v = nullptr;
+  const float* bias = nullptr;
+  const bool* keep = nullptr;
+  float* out = nullptr;
+};
+
+// `heads` of a kernel run: the i-th by a function, so that a plan keeps offsets and a run has addresses.
+struct AttentionHeads {
+  int64_t count = 0;
+  AttentionHead (*at)(const void* object, int64_t i) = nullptr;
+  const void* object = nullptr;
+};
+
+// Scratch for one thread, for heads with a bias per query or without.
+int64_t attention_workspace_bytes(const GemmTable& gemm, const Attention& a, bool has_bias);
+
+// On at most `threads` threads; `workspace` holds threads * attention_workspace_bytes, 64-byte aligned. Heads
+// that follow one another and share keys and values pack them once.
+void run_attention(const GemmTable& gemm, const AttentionTable& table, const Attention& a, bool has_bias,
+                   const AttentionHeads& heads, int threads, std::byte* workspace);
+
+// As the definition says, in double: what the other is compared with. Scratch: a score per key and thread.
+int64_t attention_reference_bytes(const Attention& a);
+void run_attention_reference(const Attention& a, const AttentionHeads& heads, int threads,
+                             std::byte* workspace);
+
+}  // namespace walle::kernels

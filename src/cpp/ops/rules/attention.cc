@@ -1,0 +1,55 @@
+#include "ops/rules/attention.h"
+
+namespace walle::ops {
+
+namespace {
+constexpr std::array<const char*, AttentionSpec::kOperands> kNames{"q", "k", "v", "bias", "keep", "out"};
+}  // namespace
+
+int64_t AttentionSpec::head_count() const {
+  int64_t count = 1;
+  for (const int64_t size : heads) count *= size;
+  return count;
+}
+
+int64_t AttentionSpec::start(Operand operand, int64_t i) const {
+  const AttentionOperand& o = operands[operand];
+  int64_t at = o.offset;
+  for (size_t axis = o.heads.size(); axis-- > 0; i /= heads[axis]) at += i % heads[axis] * o.heads[axis];
+  return at;
+}
+
+ir::Attributes to_attributes(const AttentionSpec& spec) {
+  ir::Attributes out{{"sizes", std::vector{spec.queries, spec.keys, spec.depth, spec.width}},
+                     {"heads", spec.heads},
+                     {"scale", spec.scale},
+                     {"keep_value", int64_t{spec.keep_value}},
+                     {"fill", spec.fill}};
+  for (int i = 0; i < AttentionSpec::kOperands; ++i) {
+    const AttentionOperand& o = spec.operands[i];
+    std::vector<int64_t> numbers{o.offset, o.row, o.col};
+    numbers.insert(numbers.end(), o.heads.begin(), o.heads.end());
+    out.set(kNames[i], std::move(numbers));
+  }
+  return out;
+}
+
+AttentionSpec attention_spec(const ir::Attributes& attributes) {
+  AttentionSpec spec;
+  const std::vector<int64_t> sizes = attributes.get_ints("sizes");
+  spec.queries = sizes[0];
+  spec.keys = sizes[1];
+  spec.depth = sizes[2];
+  spec.width = sizes[3];
+  spec.heads = attributes.get_ints("heads");
+  spec.scale = attributes.get_float("scale", 1);
+  spec.keep_value = attributes.get_int("keep_value", 1) != 0;
+  spec.fill = attributes.get_float("fill", 0);
+  for (int i = 0; i < AttentionSpec::kOperands; ++i) {
+    const std::vector<int64_t> numbers = attributes.get_ints(kNames[i]);
+    spec.operands[i] = {numbers[0], numbers[1], numbers[2], {numbers.begin() + 3, numbers.end()}};
+  }
+  return spec;
+}
+
+}  // namespace walle::ops
