@@ -18,38 +18,52 @@ inline void inside(int64_t from, int64_t step, int64_t size, int64_t n, int64_t&
   last = max64(last, first);
 }
 
-template <bool Mean>
-void pool_pixel(const BlockedPool& p, int64_t row, int64_t col, int64_t i0, int64_t i1) {
-  const int64_t top = row * p.sh - p.pt;
-  const int64_t left = col * p.sw - p.pl;
-  int64_t j0, j1;
-  inside(left, p.dw, p.kw, p.w, j0, j1);
-  vf acc[kBlock / kLanes];
-  for (vf& a : acc) a = Mean ? vf{} : splat(-__builtin_inff());
+// P pixels side by side that meet the same part of the window, the channels of one vector. Several, or each
+// would wait for the latency of its maximum.
+template <bool Mean, int P>
+void pool_pixels(const BlockedPool& p, int64_t row, int64_t col, int64_t lane, int64_t i0, int64_t i1,
+                 int64_t j0, int64_t j1) {
+  const int64_t step = p.sw * kBlock;
+  vf acc[P];
+#pragma GCC unroll 4
+  for (int q = 0; q < P; ++q) acc[q] = Mean ? vf{} : splat(-__builtin_inff());
   for (int64_t i = i0; i < i1; ++i) {
-    const float* x = p.x + ((top + i * p.dh) * p.w + left + j0 * p.dw) * kBlock;
+    const float* x =
+        p.x + ((row * p.sh - p.pt + i * p.dh) * p.w + col * p.sw - p.pl + j0 * p.dw) * kBlock + lane;
     for (int64_t j = j0; j < j1; ++j) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kBlock / kLanes; ++v) {
-        const vf in = load(x + v * kLanes);
-        acc[v] = Mean ? acc[v] + in : larger(acc[v], in);
+      for (int q = 0; q < P; ++q) {
+        const vf in = load(x + q * step);
+        acc[q] = Mean ? acc[q] + in : larger(acc[q], in);
       }
       x += p.dw * kBlock;
     }
   }
-  const vf count = Mean ? splat(p.row_counts[row] * p.col_counts[col]) : vf{};
-  float* y = p.y + (row * p.ow + col) * kBlock;
-  for (int v = 0; v < kBlock / kLanes; ++v) store(y + v * kLanes, Mean ? acc[v] / count : acc[v]);
+  float* y = p.y + (row * p.ow + col) * kBlock + lane;
+#pragma GCC unroll 4
+  for (int q = 0; q < P; ++q)
+    store(y + q * kBlock, Mean ? acc[q] / splat(p.row_counts[row] * p.col_counts[col + q]) : acc[q]);
 }
 
-void pool(const BlockedPool& p) {
+template <bool Mean>
+void pool_rows(const BlockedPool& p) {
   for (int64_t row = p.row; row < p.end; ++row) {
     int64_t i0, i1;
     inside(row * p.sh - p.pt, p.dh, p.kh, p.h, i0, i1);
-    for (int64_t col = 0; col < p.ow; ++col)
-      p.col_counts ? pool_pixel<true>(p, row, col, i0, i1) : pool_pixel<false>(p, row, col, i0, i1);
+    for (int64_t col = 0; col < p.ow;) {
+      const int64_t left = col * p.sw - p.pl;
+      const bool whole = col + 4 <= p.ow && left >= 0 && left + 3 * p.sw + (p.kw - 1) * p.dw < p.w;
+      int64_t j0 = 0, j1 = p.kw;
+      if (!whole) inside(left, p.dw, p.kw, p.w, j0, j1);
+      for (int64_t lane = 0; lane < kBlock; lane += kLanes)
+        whole ? pool_pixels<Mean, 4>(p, row, col, lane, i0, i1, j0, j1)
+              : pool_pixels<Mean, 1>(p, row, col, lane, i0, i1, j0, j1);
+      col += whole ? 4 : 1;
+    }
   }
 }
+
+void pool(const BlockedPool& p) { p.col_counts ? pool_rows<true>(p) : pool_rows<false>(p); }
 
 void mean(const float* x, int64_t pixels, float count, float* out) {
   for (int64_t lane = 0; lane < kBlock; lane += kLanes) {

@@ -8,7 +8,7 @@
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 
-inline void turn_four(const float* x, int64_t x_step, float* out, int64_t out_step) {
+[[maybe_unused]] inline void turn_four(const float* x, int64_t x_step, float* out, int64_t out_step) {
   vf4 a = *reinterpret_cast<const vf4_any*>(x);
   vf4 b = *reinterpret_cast<const vf4_any*>(x + x_step);
   vf4 c = *reinterpret_cast<const vf4_any*>(x + 2 * x_step);
@@ -21,7 +21,19 @@ inline void turn_four(const float* x, int64_t x_step, float* out, int64_t out_st
 }
 
 #if defined(WALLE_ISA_AVX512)
-inline void turn_sixteen(const float* x, int64_t x_step, float* out, int64_t out_step) {
+// As many rows and columns as there are, at most sixteen. What rows lack becomes zero in `lanes` lanes.
+inline void turn_sixteen(const float* x, int64_t x_step, int64_t rows, int64_t cols, float* out,
+                         int64_t out_step, int64_t lanes) {
+  vf r[16];
+#pragma GCC unroll 16
+  for (int q = 0; q < 16; ++q) r[q] = q < rows ? load_n(x + q * x_step, cols) : vf{};
+  transpose16(r);
+#pragma GCC unroll 16
+  for (int q = 0; q < 16; ++q)
+    if (q < cols) store_n(out + q * out_step, r[q], lanes);
+}
+
+inline void turn_whole(const float* x, int64_t x_step, float* out, int64_t out_step) {
   vf r[16];
 #pragma GCC unroll 16
   for (int q = 0; q < 16; ++q) r[q] = load(x + q * x_step);
@@ -29,20 +41,28 @@ inline void turn_sixteen(const float* x, int64_t x_step, float* out, int64_t out
 #pragma GCC unroll 16
   for (int q = 0; q < 16; ++q) store(out + q * out_step, r[q]);
 }
-#endif
 
+void from_rows(const float* x, int64_t plane, int64_t channels, int64_t pixels, float* out) {
+  int64_t p = 0;
+  if (channels == kBlock)
+    for (; p + 16 <= pixels; p += 16) turn_whole(x + p, plane, out + p * kBlock, kBlock);
+  for (; p < pixels; p += 16)
+    turn_sixteen(x + p, plane, channels, min64(pixels - p, 16), out + p * kBlock, kBlock, kBlock);
+}
+
+void to_rows(const float* x, int64_t plane, int64_t channels, int64_t pixels, float* out) {
+  int64_t p = 0;
+  if (channels == kBlock)
+    for (; p + 16 <= pixels; p += 16) turn_whole(x + p * kBlock, kBlock, out + p, plane);
+  for (; p < pixels; p += 16) {
+    const int64_t n = min64(pixels - p, 16);
+    turn_sixteen(x + p * kBlock, kBlock, n, channels, out + p, plane, n);
+  }
+}
+#else
 // Rows [rows][x_step] of `cols` to columns.
 void turn(const float* x, int64_t x_step, int64_t rows, int64_t cols, float* out, int64_t out_step) {
   int64_t r = 0;
-#if defined(WALLE_ISA_AVX512)
-  for (; r + 16 <= rows; r += 16) {
-    int64_t c = 0;
-    for (; c + 16 <= cols; c += 16)
-      turn_sixteen(x + r * x_step + c, x_step, out + c * out_step + r, out_step);
-    for (; c < cols; ++c)
-      for (int64_t q = r; q < r + 16; ++q) out[c * out_step + q] = x[q * x_step + c];
-  }
-#endif
   for (; r + 4 <= rows; r += 4) {
     int64_t c = 0;
     for (; c + 4 <= cols; c += 4) turn_four(x + r * x_step + c, x_step, out + c * out_step + r, out_step);
@@ -63,6 +83,7 @@ void from_rows(const float* x, int64_t plane, int64_t channels, int64_t pixels, 
 void to_rows(const float* x, int64_t plane, int64_t channels, int64_t pixels, float* out) {
   turn(x, kBlock, pixels, channels, out, plane);
 }
+#endif
 
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -43,11 +43,6 @@ class BlockedBackend final : public Backend {
 };
 }  // namespace
 
-Candidate blocked_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,
-                            int choice) {
-  return vector_candidate(node, kernel, isa, threads, choice);
-}
-
 const Backend& blocked_backend() {
   static const BlockedBackend instance;  // immutable: one serves every session
   return instance;

@@ -19,10 +19,6 @@ extern const CpuOp kBlockedAveragePool;
 extern const CpuOp kBlockedReduce;
 extern const CpuOp kBlockedRaster;
 
-// A candidate of this layout: as vector_candidate, operands with the lanes that hold nothing.
-Candidate blocked_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,
-                            int choice = 0);
-
 // A kernel over operands in blocked memory. `unread`: inputs that it does not look at, one bit each.
 template <class Fn>
 std::unique_ptr<Kernel> make_blocked_kernel(Fn fn, uint32_t unread = 0) {

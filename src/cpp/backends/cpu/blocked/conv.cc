@@ -26,7 +26,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
                                       ? shape.sh > 1 ? "blocked_depthwise_s2_f32" : "blocked_depthwise_f32"
                                   : conv.flat ? "blocked_pointwise_f32"
                                               : "blocked_window_f32";
-  Candidate c = blocked_candidate(node, kernel, *isa, threads);
+  Candidate c = vector_candidate(node, kernel, *isa, threads, 0);
   c.features[Quantity::flop] = work.flops;
   c.features[Quantity::tiles] = work.tiles;
   out.push_back(std::move(c));

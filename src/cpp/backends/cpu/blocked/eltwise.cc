@@ -12,6 +12,14 @@ std::optional<UnaryKind> unary_of(const NodeView& node) {
   return ops::unary_kind(node.op().name, node.attrs());
 }
 
+// The kernel of rows, or one as fast, over other lanes: its row of the table holds.
+Candidate same_work(const NodeView& node, std::string_view name, std::string_view kernel, kernels::Isa isa,
+                    int threads) {
+  Candidate c = vector_candidate(node, name, isa, threads, 0);
+  c.features.kernel = kernel;
+  return c;
+}
+
 bool supports_unary(const NodeView& node) {
   const auto kind = unary_of(node);
   UnaryParams params;
@@ -21,7 +29,7 @@ bool supports_unary(const NodeView& node) {
 
 void unary_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   if (const auto isa = float_isa(node))
-    out.push_back(blocked_candidate(node, "eltwise_unary_f32", *isa, threads));
+    out.push_back(same_work(node, "blocked_unary_f32", "eltwise_unary_f32", *isa, threads));
 }
 
 Result<std::unique_ptr<Kernel>> prepare_unary(const NodeView& node, const Candidate&, PrepareContext&) {
@@ -85,7 +93,7 @@ bool supports_binary(const NodeView& node) {
 
 void binary_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   if (const auto isa = float_isa(node))
-    out.push_back(blocked_candidate(node, "eltwise_binary_f32", *isa, threads));
+    out.push_back(same_work(node, "blocked_binary_f32", "eltwise_binary_f32", *isa, threads));
 }
 
 Result<std::unique_ptr<Kernel>> prepare_binary(const NodeView& node, const Candidate&, PrepareContext&) {

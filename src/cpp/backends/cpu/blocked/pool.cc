@@ -15,7 +15,7 @@ void pool_candidates(const NodeView& node, int threads, std::vector<Candidate>& 
   const auto isa = float_isa(node);
   if (!isa) return;
   const kernels::PoolShape s = pool_shape(node);
-  Candidate c = blocked_candidate(node, "blocked_pool_f32", *isa, threads);
+  Candidate c = vector_candidate(node, "blocked_pool_f32", *isa, threads, 0);
   const auto pixels = static_cast<double>(blocked_shape(node.out_shape(0)).blocks() * s.oh * s.ow);
   c.features[Quantity::flop] = pixels * kernels::kBlock * static_cast<double>(s.kh * s.kw);
   c.features[Quantity::tiles] = pixels;
@@ -52,7 +52,7 @@ bool supports_reduce(const NodeView& node) {
 
 void reduce_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   if (const auto isa = float_isa(node)) {
-    out.push_back(blocked_candidate(node, "blocked_mean_f32", *isa, threads));
+    out.push_back(vector_candidate(node, "blocked_mean_f32", *isa, threads, 0));
     out.back().features[Quantity::tiles] = static_cast<double>(blocked_shape(node.shape(0)).blocks());
   }
 }
