@@ -88,7 +88,8 @@ class Layout {
 
 Status plan_arenas(const ops::Program& program, const Views& views, Plan& plan) {
   std::vector<Layout> layouts;
-  for (size_t m = 0; m < plan.memories.size(); ++m) layouts.emplace_back(program, views, plan, static_cast<int>(m));
+  for (size_t m = 0; m < plan.memories.size(); ++m)
+    layouts.emplace_back(program, views, plan, static_cast<int>(m));
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const auto now = static_cast<int>(s);

@@ -110,8 +110,8 @@ class Model:
             search: choose algorithms by cost. This and the following switches are there for comparison.
             merge: merge rasters.
             fuse: fuse epilogues into kernels.
-            layouts: let values between operators lie blocked by channels where that is predicted to be faster.
-                Inputs and results are row-major either way.
+            layouts: let values between operators lie blocked by channels where that is predicted to be
+                faster. Inputs and results are row-major either way.
             claim: run composites whole where a backend has a kernel for them.
             fold: compute constants once.
             placement: which of several backends runs an operator; "cost" decides by predicted time,

@@ -1,6 +1,6 @@
 // Between rows of pixels, as tensors have them, and channels side by side, as the kernels of
-// channel_lanes_simd.cc and of blocked_simd.cc do, which alone include this. Blocks of four by four: 128-bit vectors exist in every
-// set, and 64 values take about 20 cycles (Zen 4).
+// channel_lanes_simd.cc and blocked_simd.cc do, which alone include this. Blocks of 4 x 4: 128 bits
+// vectors exist in every set, and 64 values take about 20 cycles (Zen 4).
 #pragma once
 
 #include "kernels/conv/channel_lanes_table.h"
@@ -56,7 +56,7 @@ inline __attribute__((always_inline)) void transpose16(vf (&r)[16]) {
 
 // One row of a strip: pixels [from, to) of the image, at most `channels` channels, to [pixel][lane]. Blocks
 // of four by four: 128-bit vectors exist in every set.
-[[maybe_unused]] void spread_row(const float* row, int64_t plane, int64_t channels, int64_t pixels, float* out) {
+void spread_row(const float* row, int64_t plane, int64_t channels, int64_t pixels, float* out) {
   int64_t ch = 0;
 #if defined(WALLE_ISA_AVX512)
   if (channels == kLanes)

@@ -1,7 +1,7 @@
 #include "backends/cpu/blocked/blocked_backend.h"
 
 #include "backends/cpu/blocked/blocked_op.h"
-#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/profile.h"
 
 namespace walle::backends::cpu {
 
@@ -17,9 +17,12 @@ class BlockedBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu_blocked"; }
   Memory& memory() const override { return blocked_memory(); }
-  Status ready() const override { return cpu_backend().ready(); }
-  std::string target() const override { return cpu_backend().target() + ", blocked by 16 channels"; }
-  std::string device() const override { return cpu_backend().device(); }
+  Status ready() const override { return kernels::select_isa().status(); }
+  std::string target() const override {
+    const auto chosen = kernels::select_isa();
+    return chosen.ok() ? std::string(isa_name(*chosen)) + ", blocked by 16 channels" : "";
+  }
+  std::string device() const override { return processor_name(); }
 
   bool supports(const NodeView& node) const override {
     const CpuOp* op = find(node.op());
