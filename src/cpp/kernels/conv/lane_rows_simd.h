@@ -1,5 +1,5 @@
 // Between rows of pixels, as tensors have them, and channels side by side, as the kernels of
-// channel_lanes_simd.cc and blocked_simd.cc do, which alone include this. Blocks of 4 x 4: 128 bits
+// channel_lanes_simd.cc and blocked_simd.cc do, which alone include this. Blocks of 4 x 4: 128-bit
 // vectors exist in every set, and 64 values take about 20 cycles (Zen 4).
 #pragma once
 
