@@ -42,11 +42,12 @@ SEED = int(os.environ.setdefault("WALLE_TEST_SEED", str(random.SystemRandom().ra
 
 # The planner's switches, for comparison with the default: every optimisation must leave the results alone.
 # On "null" every operand lies in a memory that poisons what was not copied into it; "split" places each node
-# by lot there or on the CPU.
+# by lot there or on the CPU; "split-layouts" takes row-major or blocked storage by lot.
 SWITCHES: dict[str, dict[str, Any]] = {
     "no-search": {"search": False},
     "no-merge": {"merge": False},
     "no-fuse": {"fuse": False},
+    "no-layouts": {"layouts": False},
     "no-claim": {"claim": False},
     "two-threads": {"threads": 2},
     "plain": {"search": False, "merge": False, "fuse": False, "claim": False, "fold": False},
@@ -59,6 +60,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
         "claim": False,
         "fold": False,
     },
+    "split-layouts": {"placement": f"random:{SEED}"},
     "split": {"backend": "cpu,null", "placement": f"random:{SEED}"},
     "split-two-threads": {"backend": "cpu,null", "placement": f"random:{SEED}", "threads": 2},
 }

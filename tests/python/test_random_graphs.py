@@ -23,6 +23,8 @@ SWITCHES = [
     {"merge": False},
     {"search": False},
     {"fuse": False},
+    {"layouts": False},
+    {"placement": "random:11"},
     {"threads": 2},
     {"fold": False, "claim": False},
     {"backend": "null"},

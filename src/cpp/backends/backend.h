@@ -74,6 +74,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual Status run(const RunArgs& args) const = 0;
+  // Whether run() looks at input i. Constants that a kernel has packed need not come to its memory as well.
+  virtual bool reads(int /*i*/) const { return true; }
 };
 
 // Where another form of some constants is, once somebody has made it. A kernel that reads the constants as
@@ -130,6 +132,9 @@ class Backend {
   virtual std::string device() const { return ""; }
   // Measures this device, in less than 100 ms. Nothing where the host's figures are as good.
   virtual std::optional<DeviceProfile> profile() const { return std::nullopt; }
+  // Backends of the same device whose memories lay values out otherwise, where that makes kernels faster. No
+  // names for users: a session that chooses layouts asks them as well.
+  virtual std::vector<const Backend*> layouts() const { return {}; }
   // Also asked for composites, which a backend may claim whole.
   virtual bool supports(const NodeView& node) const = 0;
   // At least one when supports(); features filled in for `threads`.

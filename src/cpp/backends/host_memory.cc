@@ -40,21 +40,21 @@ Status HostMemory::copy_within(Handle to, Handle from, int64_t bytes) {
 }
 
 namespace {
-Error foreign(const char* what, size_t i, Handle h) {
+Error foreign(const Memory& own, const char* what, size_t i, Handle h) {
   return internal_error(
       std::string(what) + " " + std::to_string(i) + " lies in " + std::string(h.memory()->name()) + " memory",
-      "a kernel that computes in host memory");
+      "a kernel that computes in " + std::string(own.name()) + " memory");
 }
 }  // namespace
 
-// Off the way of every run: on_host() has said that there is one, this finds which.
-Error foreign_operand(const RunArgs& args) {
-  const auto elsewhere = [](Handle h) { return h && h.memory() != &host_memory(); };
+// Off the way of every run: all_in() has said that there is one, this finds which.
+Error foreign_operand(const Memory& memory, const RunArgs& args) {
+  const auto elsewhere = [&](Handle h) { return h && h.memory() != &memory; };
   for (size_t i = 0; i < args.in.size(); ++i)
-    if (elsewhere(args.in[i])) return foreign("input", i, args.in[i]);
+    if (elsewhere(args.in[i])) return foreign(memory, "input", i, args.in[i]);
   for (size_t i = 0; i < args.out.size(); ++i)
-    if (elsewhere(args.out[i])) return foreign("output", i, args.out[i]);
-  return foreign("workspace", 0, args.workspace);
+    if (elsewhere(args.out[i])) return foreign(memory, "output", i, args.out[i]);
+  return foreign(memory, "workspace", 0, args.workspace);
 }
 
 }  // namespace walle::backends

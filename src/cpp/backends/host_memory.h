@@ -1,5 +1,5 @@
 // The host's own memory, where graph inputs, results and constants lie and the CPU computes; and HostArgs,
-// the operands of a kernel that computes there.
+// the operands of a kernel that computes there, or in another memory whose handles are host addresses.
 //
 // Stateless: every function may be called from any thread.
 #pragma once
@@ -25,6 +25,7 @@ class HostMemory final : public Memory {
   std::byte* pointer(Handle h) const {
     return h.memory() == this ? reinterpret_cast<std::byte*>(static_cast<uintptr_t>(number(h))) : nullptr;
   }
+  std::byte* visible(Handle h) const override { return pointer(h); }
 };
 
 namespace detail {
@@ -53,18 +54,17 @@ class HostArgs {
   template <class Fn>
   friend class HostKernel;
   explicit HostArgs(const RunArgs& args)
-      : workspace(host_memory().pointer(args.workspace)),
+      : workspace(reinterpret_cast<std::byte*>(static_cast<uintptr_t>(args.workspace.at_))),
         threads(args.threads),
         in_(args.in.data()),
         out_(args.out.data()) {}
 
   // In every step of every run, so inline and without a Status: about 2 ns a step of a 40-step model against
   // 14 for a call that returned one.
-  static bool on_host(const RunArgs& args) {
-    const Memory* host = &host_memory();
-    bool all = !args.workspace || args.workspace.memory() == host;
-    for (const Handle& h : args.in) all &= !h || h.memory() == host;
-    for (const Handle& h : args.out) all &= !h || h.memory() == host;
+  static bool all_in(const Memory* memory, const RunArgs& args) {
+    bool all = !args.workspace || args.workspace.memory() == memory;
+    for (const Handle& h : args.in) all &= !h || h.memory() == memory;
+    for (const Handle& h : args.out) all &= !h || h.memory() == memory;
     return all;
   }
 
@@ -72,27 +72,37 @@ class HostArgs {
   const Handle* out_;
 };
 
-// The internal error that names the operand which is not on the host.
-Error foreign_operand(const RunArgs& args);
+// The internal error that names the operand which is not in this memory.
+Error foreign_operand(const Memory& memory, const RunArgs& args);
 
 template <class Fn>
 class HostKernel final : public Kernel {
  public:
-  explicit HostKernel(Fn fn) : fn_(std::move(fn)) {}
+  HostKernel(const Memory& memory, uint32_t unread, Fn fn)
+      : memory_(&memory), unread_(unread), fn_(std::move(fn)) {}
   Status run(const RunArgs& args) const override {
-    if (!HostArgs::on_host(args)) [[unlikely]]
-      return foreign_operand(args);
+    if (!HostArgs::all_in(memory_, args)) [[unlikely]]
+      return foreign_operand(*memory_, args);
     return fn_(HostArgs(args));
   }
+  bool reads(int i) const override { return i >= 32 || !(unread_ >> i & 1); }
 
  private:
+  const Memory* memory_;
+  uint32_t unread_;  // inputs, one bit each
   Fn fn_;
 };
 
 // A kernel in host memory from a callable Status(const HostArgs&).
 template <class Fn>
 std::unique_ptr<Kernel> make_kernel(Fn fn) {
-  return std::make_unique<HostKernel<Fn>>(std::move(fn));
+  return std::make_unique<HostKernel<Fn>>(host_memory(), 0, std::move(fn));
+}
+
+// The same in a memory whose handles are host addresses; `unread`: inputs it does not look at, one bit each.
+template <class Fn>
+std::unique_ptr<Kernel> make_kernel_in(const Memory& memory, uint32_t unread, Fn fn) {
+  return std::make_unique<HostKernel<Fn>>(memory, unread, std::move(fn));
 }
 
 }  // namespace walle::backends

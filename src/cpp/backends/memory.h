@@ -6,17 +6,24 @@
 // that is needed where it was not made; all copies go through the host, because that is the one way every
 // device has.
 //
+// A memory also says how a value's elements lie in it. The host's lie row-major; another memory may lay them
+// out as its kernels want them (a layout is a memory), and what crosses is then converted on the way.
+//
 // Thread rules: a Memory is shared by all sessions of the process and may be called from any thread. What one
 // thread gives it (copies, and the kernels of its backend) takes effect in that order; what lies in a block
 // is guarded by whoever allocated it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "backends/features.h"
 #include "base/status.h"
+#include "tensor/tensor.h"
 
 namespace walle::backends {
 
@@ -60,6 +67,26 @@ class Memory {
   virtual Status flush() = 0;
   // What these bytes hold is not needed any more.
   virtual void discard(Handle block, int64_t bytes) = 0;
+
+  // The room that a value takes here.
+  virtual int64_t bytes_of(DType dtype, const Shape& shape) const {
+    return shape.elements() * dtype_size(dtype);
+  }
+  // Whether its elements lie here as they lie on the host: only then may one value be a view of another.
+  virtual bool row_major(DType, const Shape&) const { return true; }
+  // A whole value from the host's row-major bytes, and back to them; otherwise as copy_in and copy_out.
+  virtual Status bring_in(Handle to, const void* from, DType dtype, const Shape& shape, int /*threads*/) {
+    return copy_in(to, from, shape.elements() * dtype_size(dtype));
+  }
+  virtual Status bring_out(void* to, Handle from, DType dtype, const Shape& shape, int /*threads*/) {
+    return copy_out(to, from, shape.elements() * dtype_size(dtype));
+  }
+  // What bringing a value in or out does, where it is more than a copy of its bytes.
+  virtual std::optional<Features> conversion(DType, const Shape&, int /*threads*/) const {
+    return std::nullopt;
+  }
+  // The bytes as the host sees them; nullptr where it does not.
+  virtual std::byte* visible(Handle) const { return nullptr; }
 
  protected:
   ~Memory() = default;  // memories belong to their backends and are never deleted through this class

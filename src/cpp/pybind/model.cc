@@ -65,7 +65,7 @@ ModelPtr create(const ModelDataHandle& handle, bool fold) {
 
 std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
                                        const std::string& precision, const std::string& accuracy, bool search,
-                                       bool merge, bool fuse, bool claim, bool fold,
+                                       bool merge, bool fuse, bool layouts, bool claim, bool fold,
                                        const std::string& placement, int tune,
                                        const std::string& plan_cache) {
   const runtime::SessionOptions options{.backend = backend,
@@ -75,6 +75,7 @@ std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string&
                                         .search = search,
                                         .merge = merge,
                                         .fuse = fuse,
+                                        .layouts = layouts,
                                         .claim = claim,
                                         .fold = fold,
                                         .placement = placement,
@@ -121,7 +122,7 @@ void bind_model(py::module_& m) {
           "text", [](const ModelPtr& model) { return ir::dump(model->graph()); }, "One line per node.")
       .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"),
            py::arg("accuracy") = "normal", py::arg("search") = true, py::arg("merge") = true,
-           py::arg("fuse") = true, py::arg("claim") = true, py::arg("fold") = true,
+           py::arg("fuse") = true, py::arg("layouts") = true, py::arg("claim") = true, py::arg("fold") = true,
            py::arg("placement") = "cost", py::arg("tune") = 0, py::arg("plan_cache") = "");
 }
 

@@ -33,7 +33,13 @@ Status Executable::bind_node(const search::Step& step, backends::ConstantCache* 
                     .inputs = node.inputs.size(),
                     .outputs = node.outputs.size()});
   kernels_.push_back(std::move(kernel));
-  for (ops::Ref r : node.inputs) WALLE_TRY(add_operand(step.memory, r, constants));
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ops::Ref r = node.inputs[i];
+    // On the host an unread constant is a pointer; elsewhere it would be a copy that nobody needs.
+    const bool unread = step.memory != search::kHost && r >= 0 && program_.at(r).constant &&
+                        !steps_.back().kernel->reads(static_cast<int>(i));
+    WALLE_TRY(add_operand(step.memory, unread ? ops::kNoRef : r, constants));
+  }
   for (ops::Ref r : node.outputs) WALLE_TRY(add_operand(step.memory, r, constants));
   // Always a place, also where no workspace is needed: execute() finds it behind the results without asking.
   arena_patches_.push_back({.operand = operands_.size(),
@@ -83,10 +89,12 @@ Result<backends::Handle> Executable::constant(int memory, ops::Ref root, backend
   if (memory == search::kHost) return backends::host_memory().of(tensor.data());
   backends::Memory& to = *plan_.memories[memory].memory;
   const backends::PrepareContext context{constants, threads_};
-  const std::string kind = std::string(to.name()) + " copy of " + std::to_string(tensor.bytes()) + " bytes";
+  const std::string kind = std::string(to.name()) + " copy of " + std::to_string(tensor.bytes()) +
+                           " bytes as " + tensor.shape().text();
   WALLE_ASSIGN(backends::SharedBlock block, context.shared({&tensor}, kind, [&]() -> Result<backends::Block> {
-    WALLE_ASSIGN(backends::Block made, backends::Block::allocate(to, tensor.bytes()));
-    WALLE_TRY(to.copy_in(made.handle(), tensor.data(), tensor.bytes()));
+    WALLE_ASSIGN(backends::Block made,
+                 backends::Block::allocate(to, to.bytes_of(tensor.dtype(), tensor.shape())));
+    WALLE_TRY(to.bring_in(made.handle(), tensor.data(), tensor.dtype(), tensor.shape(), threads_));
     return made;
   }));
   constants_.push_back(block);

@@ -95,8 +95,10 @@ Status Executable::execute(const BoundStep& step) const {
 Status Executable::copy(const search::Copy& copy, backends::Handle from, backends::Handle to) const {
   backends::Memory& device = *plan_.memories[copy.device()].memory;
   const backends::HostMemory& host = backends::host_memory();
-  return copy.to == search::kHost ? device.copy_out(host.pointer(to), from, copy.bytes)
-                                  : device.copy_in(to, host.pointer(from), copy.bytes);
+  const ops::ProgramValue& value = program_.at(copy.value);
+  return copy.to == search::kHost
+             ? device.bring_out(host.pointer(to), from, value.dtype, value.shape, threads_)
+             : device.bring_in(to, host.pointer(from), value.dtype, value.shape, threads_);
 }
 
 Status Executable::flush() const {

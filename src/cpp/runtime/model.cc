@@ -3,6 +3,7 @@
 #include "runtime/model.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/limits.h"
@@ -102,6 +103,9 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
   WALLE_TRY(check_tune(options.tune));
   WALLE_TRY(ir::check_files(data_));
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
+  // Behind all that were named: on a tie row-major stays.
+  for (size_t named = backends.size(), i = 0; options.layouts && i < named; ++i)
+    std::ranges::copy(backends[i]->layouts(), std::back_inserter(backends));
   return std::make_unique<Session>(shared_from_this(), options, std::move(backends));
 }
 

@@ -19,6 +19,7 @@ struct SessionOptions {
   bool search = true;  // choose algorithms by cost; false: the first candidate
   bool merge = true;   // merge rasters
   bool fuse = true;    // fold epilogues into kernels
+  bool layouts = true;  // let values lie as kernels want them
   bool claim = true;   // let backends run composites whole
   bool fold = true;    // compute constant parts once; false: only the small ones that decide shapes
   // Which of several backends runs a node: the cheapest, or for tests any that can, drawn by "random:SEED".

@@ -10,8 +10,12 @@ namespace {
 // first step that touches its value here to the last one: between them the value must stay, whoever reads it.
 class Layout {
  public:
-  Layout(const ops::Program& program, const Views& views, int memory)
-      : program_(program), views_(views), memory_(memory), block_of_(program.values.size(), kNone) {}
+  Layout(const ops::Program& program, const Views& views, const Plan& plan, int memory)
+      : program_(program),
+        views_(views),
+        memory_(memory),
+        place_(*plan.memories[memory].memory),
+        block_of_(program.values.size(), kNone) {}
 
   // A step reads or writes this value here.
   void touch(ops::Ref r, int step) {
@@ -56,7 +60,7 @@ class Layout {
     if (home == Home::constant || (memory_ == kHost && home != Home::arena)) return kElsewhere;
     const ops::ProgramValue& value = program_.at(root);
     blocks_.push_back(
-        {.bytes = value.shape.elements() * dtype_size(value.dtype), .first = step, .last = step});
+        {.bytes = place_.bytes_of(value.dtype, value.shape), .first = step, .last = step});
     activation_bytes_ += blocks_.back().bytes;
     return static_cast<int>(blocks_.size()) - 1;
   }
@@ -74,6 +78,7 @@ class Layout {
   const ops::Program& program_;
   const Views& views_;
   int memory_;
+  const backends::Memory& place_;
   std::vector<int> block_of_;  // per root
   std::vector<Block> blocks_;
   std::vector<std::pair<int, size_t>> workspaces_;  // step, block
@@ -83,7 +88,8 @@ class Layout {
 
 Status plan_arenas(const ops::Program& program, const Views& views, Plan& plan) {
   std::vector<Layout> layouts;
-  for (size_t m = 0; m < plan.memories.size(); ++m) layouts.emplace_back(program, views, static_cast<int>(m));
+  for (size_t m = 0; m < plan.memories.size(); ++m)
+    layouts.emplace_back(program, views, plan, static_cast<int>(m));
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const auto now = static_cast<int>(s);

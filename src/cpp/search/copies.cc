@@ -31,6 +31,20 @@ Flow flow_of(const ops::Program& p, const Views& views) {
   return flow;
 }
 
+void price_conversions(const ops::Program& p, const std::vector<PlannedMemory>& memories, int threads,
+                       const CostModel& costs, Flow& flow) {
+  for (size_t r = 0; r < flow.roots.size(); ++r)
+    for (size_t m = 1; m < memories.size(); ++m) {
+      const ops::ProgramValue& value = p.values[r];
+      const auto work = memories[m].memory->conversion(value.dtype, value.shape, threads);
+      if (!work) continue;
+      std::vector<Flow::Crossing>& crossing = flow.roots[r].crossing;
+      const double copy = costs.copy_ms(flow.roots[r].bytes);
+      if (crossing.empty()) crossing.assign(memories.size(), {copy, copy});
+      crossing[m] = {costs.ms(*work), costs.ms(*work)};
+    }
+}
+
 namespace {
 // Per root, the memories in which it is needed at any time.
 std::vector<Holders> needs_of(const Flow& flow, const std::vector<int>& memory_of_node) {
@@ -57,7 +71,7 @@ std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memo
                       .from = from,
                       .to = to,
                       .bytes = bytes,
-                      .cost_ms = costs.copy_ms(bytes),
+                      .cost_ms = crossing_ms(flow.root(r), from, to, costs),
                       .maker = maker}});
     });
   };

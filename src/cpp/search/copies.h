@@ -38,10 +38,16 @@ struct Flow {
     std::vector<ops::Ref> reads;  // each root once
     std::vector<ops::Ref> makes;
   };
+  // From the host to a memory and back, where that is more than a copy of the bytes.
+  struct Crossing {
+    double in_ms = 0;
+    double out_ms = 0;
+  };
   struct Root {
     int64_t bytes = 0;
     bool given = false;   // an input: the host holds it from the start
     bool wanted = false;  // a result: the host must hold it at the end
+    std::vector<Crossing> crossing{};  // per memory; empty: copies everywhere
   };
   std::vector<Node> nodes;  // those that are no views, in order
   std::vector<Root> roots;  // per program value; empty for values that are no roots
@@ -50,6 +56,17 @@ struct Flow {
 };
 
 Flow flow_of(const ops::Program& program, const Views& views);
+
+// Memories that lay values out otherwise convert what crosses: asks them what that is, and the costs for its
+// time.
+void price_conversions(const ops::Program& program, const std::vector<PlannedMemory>& memories, int threads,
+                       const CostModel& costs, Flow& flow);
+
+// Of one value between the host and another memory.
+inline double crossing_ms(const Flow::Root& root, int from, int to, const CostModel& costs) {
+  if (root.crossing.empty()) return costs.copy_ms(root.bytes);
+  return from == kHost ? root.crossing[to].in_ms : root.crossing[from].out_ms;
+}
 
 // The copies of a placement (per node of the flow, its memory), each before the node it is listed with;
 // nodes.size() stands for the end. A value made by a node is copied right after it, so that its block is free

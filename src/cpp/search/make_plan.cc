@@ -27,6 +27,17 @@ struct Choices {
   std::vector<std::vector<Choice>> all;
 };
 
+// Whether a backend finds this operand as its kernels expect it: a view of a value that another layout has
+// taken apart is no run of its elements any more.
+bool finds(const ops::Program& program, const Views& views, const backends::Memory& memory, ops::Ref r) {
+  if (r < 0) return true;
+  const View& view = views.at(r);
+  const ops::ProgramValue& shown = program.at(r);
+  const ops::ProgramValue& root = program.at(view.root);
+  if (view.offset == 0 && shown.dtype == root.dtype && shown.shape == root.shape) return true;
+  return memory.row_major(shown.dtype, shown.shape) && memory.row_major(root.dtype, root.shape);
+}
+
 Result<Choices> find_choices(const ops::Program& program, const Views& views, const Backends& backends,
                              const SearchOptions& options) {
   Choices out;
@@ -35,6 +46,11 @@ Result<Choices> find_choices(const ops::Program& program, const Views& views, co
     WALLE_ASSIGN(std::vector<Choice> choices,
                  choices_for(program, program.nodes[i], backends, options.threads, costs_of(options),
                              options.most_error));
+    std::erase_if(choices, [&](const Choice& c) {
+      const backends::Memory& memory = c.backend->memory();
+      return !std::ranges::all_of(program.nodes[i].inputs,
+                                  [&](ops::Ref r) { return finds(program, views, memory, r); });
+    });
     out.nodes.push_back(static_cast<int>(i));
     out.all.push_back(std::move(choices));
   }
@@ -101,6 +117,16 @@ std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backe
   return taken;
 }
 
+// From the end, so that the others keep their numbers: a layout that nothing took costs a run nothing.
+void drop_unused_memories(const Choices& choices, const std::vector<size_t>& taken, Plan& plan) {
+  const auto used = [&](const backends::Memory* memory) {
+    for (size_t n = 0; n < taken.size(); ++n)
+      if (&choices.all[n][taken[n]].backend->memory() == memory) return true;
+    return false;
+  };
+  while (plan.memories.size() > 1 && !used(plan.memories.back().memory)) plan.memories.pop_back();
+}
+
 void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& flow, const CostModel& costs,
                Plan& plan) {
   const auto memory_of = [&](size_t n) {
@@ -138,7 +164,8 @@ Result<Plan> make_plan(const ops::Program& program, const Backends& backends, co
   plan.aliases = views.aliases;
   WALLE_ASSIGN(const std::vector<int> memory_of, find_memories(backends, plan));
   WALLE_ASSIGN(Choices choices, find_choices(program, views, backends, options));
-  const Flow flow = flow_of(program, views);
+  Flow flow = flow_of(program, views);
+  price_conversions(program, plan.memories, options.threads, costs_of(options), flow);
   const auto search = [&]() -> Result<std::vector<size_t>> {
     if (options.tune > 0 && options.search) WALLE_TRY(measure_choices(program, options, choices));
     return decide(choices, flow, backends, memory_of, options);
@@ -146,6 +173,7 @@ Result<Plan> make_plan(const ops::Program& program, const Backends& backends, co
   WALLE_ASSIGN(
       const std::vector<size_t> taken,
       options.cache ? recalled(program, backends, options, search, choices.all, plan.source) : search());
+  drop_unused_memories(choices, taken, plan);
   add_steps(std::move(choices), taken, flow, costs_of(options), plan);
   WALLE_TRY(plan_arenas(program, views, plan));
   plan.search_ms =

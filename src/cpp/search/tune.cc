@@ -6,7 +6,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "backends/host_memory.h"
 #include "base/cpu_features.h"
 
 namespace walle::search {
@@ -75,12 +74,13 @@ class Bench {
       return {};
     }
     const ops::ProgramValue& v = program.at(r);
-    const int64_t bytes = v.shape.elements() * dtype_size(v.dtype);
+    const int64_t bytes = memory_.bytes_of(v.dtype, v.shape);
     WALLE_ASSIGN(Block block, Block::allocate(memory_, bytes));
     if (input && bytes > 0) {
       const std::vector<std::byte> values = v.constant ? std::vector<std::byte>() : made_up(v);
-      WALLE_TRY(memory_.copy_in(block.handle(), v.constant ? v.constant->data() : values.data(), bytes));
-      if (!v.constant && &memory_ == &backends::host_memory()) warm_.emplace_back(block.handle(), bytes);
+      WALLE_TRY(memory_.bring_in(block.handle(), v.constant ? v.constant->data() : values.data(), v.dtype,
+                                 v.shape, threads_));
+      if (!v.constant && memory_.visible(block.handle())) warm_.emplace_back(block.handle(), bytes);
     }
     to.push_back(block.handle());
     blocks_.push_back(std::move(block));
@@ -90,7 +90,7 @@ class Bench {
   void forget_caches() {
     std::memset(scratch_.data(), ++round_, scratch_.size());
     for (const auto& [handle, bytes] : warm_) {
-      const auto* at = reinterpret_cast<const unsigned char*>(backends::host_memory().pointer(handle));
+      const auto* at = reinterpret_cast<const unsigned char*>(memory_.visible(handle));
       for (int64_t i = 0; i < bytes; i += 64) sum_ = sum_ + at[i];
     }
   }

@@ -91,6 +91,7 @@ class Model:
         search: bool = True,
         merge: bool = True,
         fuse: bool = True,
+        layouts: bool = True,
         claim: bool = True,
         fold: bool = True,
         placement: str = "cost",
@@ -109,6 +110,8 @@ class Model:
             search: choose algorithms by cost. This and the following switches are there for comparison.
             merge: merge rasters.
             fuse: fuse epilogues into kernels.
+            layouts: let values between operators lie blocked by channels where that is predicted to be
+                faster. Inputs and results are row-major either way.
             claim: run composites whole where a backend has a kernel for them.
             fold: compute constants once.
             placement: which of several backends runs an operator; "cost" decides by predicted time,
@@ -134,6 +137,7 @@ class Model:
             "search": search,
             "merge": merge,
             "fuse": fuse,
+            "layouts": layouts,
             "claim": claim,
             "fold": fold,
             "placement": check_text("placement", placement),
@@ -148,6 +152,7 @@ class Model:
             search,
             merge,
             fuse,
+            layouts,
             claim,
             fold,
             placement,

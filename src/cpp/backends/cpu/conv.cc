@@ -5,6 +5,7 @@
 // once per model.
 #include "kernels/conv/conv.h"
 #include "backends/cpu/conv_lanes.h"
+#include "backends/cpu/conv_shape.h"
 #include "backends/cpu/epilogue.h"
 #include "base/checked.h"
 #include "kernels/conv/conv_reference.h"
@@ -14,33 +15,6 @@ namespace walle::backends::cpu {
 
 namespace {
 enum Choice { kReference, kSimd, kLanes, kWindows, kWinograd };  // kWinograd + the unit
-
-kernels::ConvShape shape_of(const NodeView& node) {
-  const Shape& x = node.shape(0);
-  const Shape& w = node.shape(1);
-  const Shape& y = node.out_shape(0);
-  // The defaults are ONNX's; the shape rule has checked lengths and signs.
-  const auto stride = node.attrs().get_ints("strides", {1, 1});
-  const auto dilation = node.attrs().get_ints("dilations", {1, 1});
-  const auto pad = node.attrs().get_ints("pads", {0, 0, 0, 0});
-  // The pads behind the image (pad[2], pad[3]) are in the output's size already.
-  return {.n = x[0],
-          .c = x[1],
-          .h = x[2],
-          .w = x[3],
-          .m = w[0],
-          .oh = y[2],
-          .ow = y[3],
-          .kh = w[2],
-          .kw = w[3],
-          .sh = stride[0],
-          .sw = stride[1],
-          .dh = dilation[0],
-          .dw = dilation[1],
-          .pt = pad[0],
-          .pl = pad[1],
-          .groups = node.attrs().get_int("group", 1)};
-}
 
 bool supports(const NodeView& node) {
   // Other ranks are brought to this one by the operator's own rule, before a backend sees them.
@@ -90,7 +64,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(single_candidate(node, "conv_reference", threads));
   const auto isa = float_isa(node);
   if (!isa || node.out_shape(0).elements() == 0) return;  // planes and tiles are made of at least one element
-  const kernels::Conv conv = kernels::make_conv(shape_of(node), *isa);
+  const kernels::Conv conv = kernels::make_conv(conv_shape(node), *isa);
   Candidate simd = conv.shape.depthwise() ? depthwise_candidate(node, conv, *isa, threads)
                                           : product_candidate(node, conv, *isa, threads);
   simd.workspace_bytes = kernels::conv_workspace_bytes(conv, threads, node.constant(1) != nullptr);
@@ -127,7 +101,7 @@ Result<Block> pack(const kernels::Conv& conv, const Tensor& w) {
 Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, const kernels::Epilogue& e,
                                             PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
-  auto conv = std::make_shared<const kernels::Conv>(kernels::make_conv(shape_of(node), isa));
+  auto conv = std::make_shared<const kernels::Conv>(kernels::make_conv(conv_shape(node), isa));
   SharedBlock weights;
   // Depthwise lines read each weight once per line, in the order it is stored: packing would only copy.
   if (const Tensor* w = node.constant(1); w && !conv->shape.depthwise()) {
@@ -152,13 +126,13 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
                                         PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (candidate.choice == kSimd) return simd_kernel(node, e, context);
-  if (candidate.choice == kLanes) return lane_kernel(node, shape_of(node), e, context);
-  if (candidate.choice == kWindows) return window_kernel(node, shape_of(node), e, context);
+  if (candidate.choice == kLanes) return lane_kernel(node, conv_shape(node), e, context);
+  if (candidate.choice == kWindows) return window_kernel(node, conv_shape(node), e, context);
   if (candidate.choice > kWinograd)
-    return winograd_kernel(node, shape_of(node), candidate.choice - kWinograd, e, context);
+    return winograd_kernel(node, conv_shape(node), candidate.choice - kWinograd, e, context);
   std::unique_ptr<Kernel> kernel;
   tensor::visit_numeric(node.dtype(0), [&](auto tag) {
-    kernel = reference_kernel<typename decltype(tag)::type>(shape_of(node), e, node.has(2), node.has(3));
+    kernel = reference_kernel<typename decltype(tag)::type>(conv_shape(node), e, node.has(2), node.has(3));
   });
   return kernel;
 }

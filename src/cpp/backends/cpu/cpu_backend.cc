@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "backends/cpu/blocked/blocked_backend.h"
 #include "backends/cpu/cpu_op.h"
 #include "backends/cpu/profile.h"
 
@@ -48,6 +49,7 @@ class CpuBackend final : public Backend {
   }
 
   std::string device() const override { return processor_name(); }
+  std::vector<const Backend*> layouts() const override { return {&blocked_backend()}; }
   std::optional<DeviceProfile> profile() const override { return measure_profile(); }
 
   bool supports(const NodeView& node) const override {

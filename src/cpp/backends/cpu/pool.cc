@@ -4,38 +4,13 @@
 // convolutions read too.
 #include "kernels/pool/pool.h"
 #include "backends/cpu/cpu_op.h"
+#include "backends/cpu/pool_shape.h"
 #include "kernels/pool/pool_reference.h"
 
 namespace walle::backends::cpu {
 
 namespace {
 enum Choice { kReference, kSimd };
-
-kernels::PoolShape shape_of(const NodeView& node) {
-  const Shape& x = node.shape(0);
-  const Shape& y = node.out_shape(0);
-  const auto kernel = node.attrs().get_ints("kernel_shape", {1, 1});
-  const auto stride = node.attrs().get_ints("strides", {1, 1});
-  const auto dilation = node.attrs().get_ints("dilations", {1, 1});
-  const auto pad = node.attrs().get_ints("pads", {0, 0, 0, 0});
-  return {.channels = x[0] * x[1],
-          .h = x[2],
-          .w = x[3],
-          .oh = y[2],
-          .ow = y[3],
-          .kh = kernel[0],
-          .kw = kernel[1],
-          .sh = stride[0],
-          .sw = stride[1],
-          .dh = dilation[0],
-          .dw = dilation[1],
-          .pt = pad[0],
-          .pl = pad[1],
-          .pb = pad[2],
-          .pr = pad[3],
-          .mean = node.op().name == "AveragePool",
-          .count_padding = node.attrs().get_int("count_include_pad", 0) != 0};
-}
 
 bool supports(const NodeView& node) {
   // Other ranks are brought to this one by the operator's own rule, before a backend sees them.
@@ -46,7 +21,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(single_candidate(node, "pool_reference", threads));
   const auto isa = float_isa(node);
   if (!isa || node.out_shape(0).elements() == 0) return;  // planes and tiles are made of at least one element
-  const kernels::PoolShape shape = shape_of(node);
+  const kernels::PoolShape shape = pool_shape(node);
   Candidate simd = vector_candidate(node, "pool_f32_lines", *isa, threads, kSimd);
   simd.features[Quantity::tiles] = static_cast<double>(shape.channels * shape.oh);
   simd.workspace_bytes = kernels::pool_workspace_bytes(kernels::make_pool(shape, *isa), threads);
@@ -54,7 +29,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
-  const kernels::PoolShape shape = shape_of(node);
+  const kernels::PoolShape shape = pool_shape(node);
   if (candidate.choice == kSimd) {
     WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
     auto pool = std::make_shared<const kernels::Pool>(kernels::make_pool(shape, isa));

@@ -1,6 +1,6 @@
 // Between rows of pixels, as tensors have them, and channels side by side, as the kernels of
-// channel_lanes_simd.cc do, which alone includes this. Blocks of four by four: 128-bit vectors exist in every
-// set, and 64 values take about 20 cycles (Zen 4).
+// channel_lanes_simd.cc and blocked_simd.cc do, which alone include this. Blocks of 4 x 4: 128-bit
+// vectors exist in every set, and 64 values take about 20 cycles (Zen 4).
 #pragma once
 
 #include "kernels/conv/channel_lanes_table.h"
@@ -100,7 +100,7 @@ inline void clear(float* out, int64_t pixels) {
   for (int64_t x = 0; x < pixels; ++x) store(out + x * kLanes, vf{});
 }
 
-void strip(const LaneStrip& s) {
+[[maybe_unused]] void strip(const LaneStrip& s) {
   const int64_t left = min64(max64(-s.col, 0), s.cols);
   const int64_t right = max64(min64(s.w - s.col, s.cols), left);
   for (int64_t r = 0; r < s.rows; ++r) {

@@ -186,6 +186,7 @@ class Model:
         search: bool = True,
         merge: bool = True,
         fuse: bool = True,
+        layouts: bool = True,
         claim: bool = True,
         fold: bool = True,
         placement: str = "cost",

@@ -1,0 +1,82 @@
+// MaxPool, AveragePool and means over whole images, over blocks of channels.
+#include "backends/cpu/blocked/blocked_op.h"
+#include "backends/cpu/pool_shape.h"
+#include "ops/rules/axis.h"
+#include "tensor/kinds.h"
+
+namespace walle::backends::cpu {
+
+namespace {
+bool supports_pool(const NodeView& node) {
+  return is_image(node.dtype(0), node.shape(0)) && is_image(node.out_dtype(0), node.out_shape(0));
+}
+
+void pool_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  const auto isa = float_isa(node);
+  if (!isa) return;
+  const kernels::PoolShape s = pool_shape(node);
+  Candidate c = vector_candidate(node, "blocked_pool_f32", *isa, threads, 0);
+  const auto pixels = static_cast<double>(blocked_shape(node.out_shape(0)).blocks() * s.oh * s.ow);
+  c.features[Quantity::flop] = pixels * kernels::kBlock * static_cast<double>(s.kh * s.kw);
+  c.features[Quantity::tiles] = pixels;
+  out.push_back(std::move(c));
+}
+
+Result<std::unique_ptr<Kernel>> prepare_pool(const NodeView& node, const Candidate&, PrepareContext&) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  return make_blocked_kernel([shape = pool_shape(node), image = blocked_shape(node.shape(0)),
+                              table = &kernels::blocked_table(isa)](const HostArgs& a) -> Status {
+    kernels::blocked_pool(*table, image, shape, a.input<float>(0), a.output<float>(0), a.threads);
+    return {};
+  });
+}
+
+// Whether the node reduces rows and columns and nothing else, and its result is [n, c, 1, 1] or has its
+// bytes.
+bool supports_reduce(const NodeView& node) {
+  const auto kind = tensor::reduce_kind(node.op().name);
+  if ((kind != ReduceKind::sum && kind != ReduceKind::mean) || !is_image(node.dtype(0), node.shape(0)) ||
+      (node.has(1) && !node.constant(1)))
+    return false;
+  std::vector<int64_t> given;
+  if (node.has(1)) {
+    auto axes = node.constant(1)->to_i64();
+    if (!axes.ok()) return false;
+    given = std::move(*axes);
+  }
+  const bool noop = node.attrs().get_int("noop_with_empty_axes", 0) != 0;
+  const auto axes = ops::reduce_axes(given, 4, noop);
+  if (!axes.ok() || *axes != std::vector<int>{2, 3}) return false;
+  return node.out_shape(0).rank() == 4 || node.shape(0)[1] % kernels::kBlock == 0;
+}
+
+void reduce_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  if (const auto isa = float_isa(node)) {
+    out.push_back(vector_candidate(node, "blocked_mean_f32", *isa, threads, 0));
+    out.back().features[Quantity::tiles] = static_cast<double>(blocked_shape(node.shape(0)).blocks());
+  }
+}
+
+Result<std::unique_ptr<Kernel>> prepare_reduce(const NodeView& node, const Candidate&, PrepareContext&) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  const kernels::BlockedShape shape = blocked_shape(node.shape(0));
+  const bool mean = tensor::reduce_kind(node.op().name) == ReduceKind::mean;
+  // Divided, as in the reference: a factor 1 / count would round twice.
+  const float count = mean ? static_cast<float>(shape.pixels) : 1.0f;
+  return make_blocked_kernel(
+      [=, table = &kernels::blocked_table(isa)](const HostArgs& a) -> Status {
+        kernels::blocked_mean(*table, shape, count, a.input<float>(0), a.output<float>(0), a.threads);
+        return {};
+      },
+      0b10);
+}
+}  // namespace
+
+extern const CpuOp kBlockedMaxPool{
+    .op = "MaxPool", .supports = supports_pool, .candidates = pool_candidates, .prepare = prepare_pool};
+extern const CpuOp kBlockedAveragePool{
+    .op = "AveragePool", .supports = supports_pool, .candidates = pool_candidates, .prepare = prepare_pool};
+extern const CpuOp kBlockedReduce{
+    .op = "Reduce", .supports = supports_reduce, .candidates = reduce_candidates, .prepare = prepare_reduce};
+
+}  // namespace walle::backends::cpu

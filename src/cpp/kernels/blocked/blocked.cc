@@ -1,0 +1,110 @@
+#include "kernels/blocked/blocked.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/parallel.h"
+
+namespace walle::kernels {
+
+WALLE_PICK_PER_ISA(BlockedTable, kBlockedF32, blocked_table)
+
+namespace {
+// fn(block, first pixel, pixels, channels) over equal runs of an image's pixels, those of small images whole.
+template <class Fn>
+void over_blocks(const BlockedShape& s, int threads, Fn fn) {
+  if (s.pixels == 0) return;
+  const int64_t total = s.blocks() * s.pixels;
+  parallel_ranges(total, kVectorGrain / kBlock, threads, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t block = begin / s.pixels;
+      const int64_t first = begin % s.pixels;
+      const int64_t count = std::min(end - begin, s.pixels - first);
+      fn(block, first, count, std::min(kBlock, s.c - block % blocks_of(s.c) * kBlock));
+      begin += count;
+    }
+  });
+}
+
+// Of the block's first channel in rows.
+int64_t row_start(const BlockedShape& s, int64_t block) {
+  const int64_t per_image = blocks_of(s.c);
+  return (block / per_image * s.c + block % per_image * kBlock) * s.pixels;
+}
+}  // namespace
+
+void to_blocked(const BlockedTable& table, const BlockedShape& s, const float* rows, float* out,
+                int threads) {
+  over_blocks(s, threads, [&](int64_t block, int64_t first, int64_t count, int64_t channels) {
+    table.from_rows(rows + row_start(s, block) + first, s.pixels, channels, count,
+                    out + (block * s.pixels + first) * kBlock);
+  });
+}
+
+void from_blocked(const BlockedTable& table, const BlockedShape& s, const float* blocked, float* out,
+                  int threads) {
+  over_blocks(s, threads, [&](int64_t block, int64_t first, int64_t count, int64_t channels) {
+    table.to_rows(blocked + (block * s.pixels + first) * kBlock, s.pixels, channels, count,
+                  out + row_start(s, block) + first);
+  });
+}
+
+void blocked_pool(const BlockedTable& table, const BlockedShape& image, const PoolShape& s, const float* x,
+                  float* y, int threads) {
+  // What a mean divides by is a product: of one factor per row and one per column.
+  std::vector<float> rows, cols;
+  PoolShape one = s;
+  one.kw = one.sw = one.dw = one.w = one.ow = 1;
+  one.pl = one.pr = 0;
+  for (int64_t r = 0; s.mean && r < s.oh; ++r) rows.push_back(static_cast<float>(pool_divisor(one, r, 0)));
+  one = s;
+  one.kh = one.sh = one.dh = one.h = one.oh = 1;
+  one.pt = one.pb = 0;
+  for (int64_t c = 0; s.mean && c < s.ow; ++c) cols.push_back(static_cast<float>(pool_divisor(one, 0, c)));
+  const int64_t grain = items_of(kVectorGrain, s.ow * s.kh * s.kw * kBlock);
+  parallel_ranges(image.blocks() * s.oh, grain, threads, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t block = begin / s.oh;
+      const int64_t row = begin % s.oh;
+      const int64_t count = std::min(end - begin, s.oh - row);
+      table.pool({.x = x + block * s.h * s.w * kBlock,
+                  .h = s.h,
+                  .w = s.w,
+                  .ow = s.ow,
+                  .kh = s.kh,
+                  .kw = s.kw,
+                  .sh = s.sh,
+                  .sw = s.sw,
+                  .dh = s.dh,
+                  .dw = s.dw,
+                  .pt = s.pt,
+                  .pl = s.pl,
+                  .row = row,
+                  .end = row + count,
+                  .row_counts = s.mean ? rows.data() : nullptr,
+                  .col_counts = s.mean ? cols.data() : nullptr,
+                  .y = y + block * s.oh * s.ow * kBlock});
+      begin += count;
+    }
+  });
+}
+
+void blocked_mean(const BlockedTable& table, const BlockedShape& s, float count, const float* x, float* y,
+                  int threads) {
+  const int64_t grain = items_of(kVectorGrain, s.pixels * kBlock);
+  parallel_ranges(s.blocks(), grain, threads, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b)
+      table.mean(x + b * s.pixels * kBlock, s.pixels, count, y + b * kBlock);
+  });
+}
+
+void blocked_scale(const BlockedTable& table, const BlockedShape& s, BlockedScale kind, bool shared,
+                   const float* x, const float* lanes, float* y, int threads) {
+  over_blocks(s, threads, [&](int64_t block, int64_t first, int64_t count, int64_t) {
+    const int64_t at = (block * s.pixels + first) * kBlock;
+    const int64_t from = shared ? block % blocks_of(s.c) : block;
+    table.scale(kind, x + at, lanes + from * kBlock, count, y + at);
+  });
+}
+
+}  // namespace walle::kernels

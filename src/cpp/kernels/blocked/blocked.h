@@ -1,0 +1,43 @@
+// Channel-blocked storage of float32 images, and what needs no preparation there. See blocked_table.h for the
+// layout.
+//
+// Stateless: every function may be called from any thread.
+#pragma once
+
+#include "base/checked.h"
+#include "kernels/blocked/blocked_table.h"
+#include "kernels/isa.h"
+#include "kernels/pool/pool.h"
+
+namespace walle::kernels {
+
+const BlockedTable& blocked_table(Isa isa);
+
+inline constexpr int64_t blocks_of(int64_t channels) { return base::ceil_div(channels, kBlock); }
+
+// An image of [n, c, pixels].
+struct BlockedShape {
+  int64_t n = 1, c = 1, pixels = 1;
+
+  int64_t blocks() const { return n * blocks_of(c); }
+  int64_t floats() const { return blocks() * pixels * kBlock; }
+};
+
+void to_blocked(const BlockedTable& table, const BlockedShape& shape, const float* rows, float* out,
+                int threads);
+void from_blocked(const BlockedTable& table, const BlockedShape& shape, const float* blocked, float* out,
+                  int threads);
+
+// Pooling of [n, c]; shape.channels is not looked at.
+void blocked_pool(const BlockedTable& table, const BlockedShape& image, const PoolShape& shape,
+                  const float* x, float* y, int threads);
+
+// Means (or with count 1: sums) over an image's pixels to [n, c, 1].
+void blocked_mean(const BlockedTable& table, const BlockedShape& shape, float count, const float* x, float* y,
+                  int threads);
+
+// Pixels and one value per channel: `lanes` is [n, c, 1], or [1, c, 1] where `shared`.
+void blocked_scale(const BlockedTable& table, const BlockedShape& shape, BlockedScale kind, bool shared,
+                   const float* x, const float* lanes, float* y, int threads);
+
+}  // namespace walle::kernels

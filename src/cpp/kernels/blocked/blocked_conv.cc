@@ -1,0 +1,255 @@
+#include "kernels/blocked/blocked_conv.h"
+
+#include <algorithm>
+
+#include "base/thread_pool.h"
+
+namespace walle::kernels {
+
+namespace {
+using base::ceil_div;
+
+// Inputs that one pass over the weights reads: a quarter of the smallest second-level cache in use.
+constexpr int64_t kChunkFloats = 32 * 1024;
+
+// The steps of a window of `size`, `step` apart, that lie in [0, n) when it starts at `from`.
+struct Steps {
+  int64_t first = 0, last = 0;
+};
+Steps inside(int64_t from, int64_t step, int64_t size, int64_t n) {
+  const int64_t first = from < 0 ? ceil_div(-from, step) : 0;
+  const int64_t last = from >= n ? 0 : std::min(size, ceil_div(n - from, step));
+  return {first, std::max(first, last)};
+}
+
+Steps columns_at(const ConvShape& s, int64_t col) { return inside(col * s.sw - s.pl, s.dw, s.kw, s.w); }
+Steps rows_at(const ConvShape& s, int64_t row) { return inside(row * s.sh - s.pt, s.dh, s.kh, s.h); }
+
+std::vector<BlockedColumns> columns_of(const ConvShape& s) {
+  std::vector<BlockedColumns> out;
+  for (int64_t col = 0; col < s.ow;) {
+    const Steps steps = columns_at(s, col);
+    BlockedColumns group{.first = col, .count = 1, .width = steps.last - steps.first, .tap = {}, .which = {}};
+    for (; col + group.count < s.ow; ++group.count) {
+      const Steps next = columns_at(s, col + group.count);
+      if (next.first != steps.first || next.last != steps.last) break;
+    }
+    for (int64_t i = 0; i < s.kh; ++i)
+      for (int64_t j = steps.first; j < steps.last; ++j) {
+        group.tap.push_back((i * s.dh * s.w + j * s.dw) * kBlock);
+        group.which.push_back(i * s.kw + j);
+      }
+    col += group.count;
+    out.push_back(std::move(group));
+  }
+  return out;
+}
+
+// 1 x 1 without stride or padding: rows need not be told apart.
+bool flat(const ConvShape& s) {
+  return s.taps() == 1 && s.sh == 1 && s.sw == 1 && s.pt == 0 && s.pl == 0 && s.oh == s.h && s.ow == s.w;
+}
+}  // namespace
+
+bool blocked_conv_fits(const ConvShape& s) {
+  if (s.groups == 1) return true;
+  return s.depthwise() && s.m == s.c && s.kh == s.kw && (s.kh == 3 || s.kh == 5) && s.sh == s.sw &&
+         s.sh <= 2 && s.dh == 1 && s.dw == 1;
+}
+
+BlockedConv make_blocked_conv(const ConvShape& shape, Isa isa) {
+  BlockedConv c{.shape = shape, .table = &blocked_table(isa), .columns = {}};
+  if (shape.groups > 1) return c;
+  ConvShape& s = c.shape;
+  c.flat = flat(s);
+  if (c.flat) {
+    s.w = s.ow = s.h * s.w;
+    s.h = s.oh = 1;
+  }
+  c.columns = columns_of(s);
+  c.by_panels = s.m * s.taps() > s.n * s.h * s.w;
+  return c;
+}
+
+BlockedWork blocked_work(const BlockedConv& c) {
+  const ConvShape& s = c.shape;
+  const auto lanes = static_cast<double>(s.n * blocks_of(s.m) * kBlock);
+  double row_taps = 0;
+  for (int64_t r = 0; r < s.oh; ++r) {
+    const Steps steps = rows_at(s, r);
+    row_taps += static_cast<double>(steps.last - steps.first);
+  }
+  if (c.columns.empty())
+    return {.flops = 2 * lanes * static_cast<double>(s.oh * s.ow * s.taps()),
+            .tiles = static_cast<double>(s.n * blocks_of(s.m) * s.oh) * std::max(1.0, s.ow / 14.0)};
+  BlockedWork out;
+  for (const BlockedColumns& g : c.columns) {
+    const auto pixels = static_cast<double>(g.count);
+    out.flops += 2 * lanes * pixels * row_taps * static_cast<double>(g.width * s.c);
+    out.tiles += static_cast<double>(s.n * c.panels() * s.oh * ceil_div(g.count, int64_t{c.table->rows}));
+  }
+  return out;
+}
+
+int64_t blocked_weight_elements(const BlockedConv& c) {
+  const ConvShape& s = c.shape;
+  if (s.groups > 1) return blocks_of(s.m) * (s.taps() + 1) * kBlock;
+  return c.panels() * c.panel() * (s.taps() * s.c + 1);
+}
+
+void blocked_weights(const BlockedConv& c, const float* weights, const float* bias, float* out) {
+  const ConvShape& s = c.shape;
+  const bool depthwise = s.groups > 1;
+  const int64_t width = depthwise ? kBlock : c.panel();
+  const int64_t count = depthwise ? blocks_of(s.m) : c.panels();
+  const int64_t channels = depthwise ? 1 : s.c;
+  for (int64_t p = 0; p < count; ++p)
+    for (int64_t row = -1; row < s.taps() * channels; ++row)  // the bias first
+      for (int64_t q = 0; q < width; ++q) {
+        const int64_t m = p * width + q;
+        const float* from = weights + m * channels * s.taps();
+        *out++ = m >= s.m  ? 0
+                 : row < 0 ? bias ? bias[m] : 0
+                           : from[row % channels * s.taps() + row / channels];
+      }
+}
+
+namespace {
+struct Operands {
+  const float* x;
+  const float* weights;
+  BlockedTail tail;
+  float* y;
+};
+
+// Some outputs of one panel, from pixel (row, col) on.
+void run_pixels(const BlockedConv& c, const Operands& o, int64_t n, int64_t panel, const BlockedColumns& g,
+                Steps steps, int64_t row, int64_t col, int64_t pixels, bool down) {
+  const ConvShape& s = c.shape;
+  const int64_t width = c.panel();
+  const int64_t first = panel * width;
+  const int64_t plane = s.oh * s.ow * kBlock;
+  const int64_t at =
+      (n * blocks_of(s.m) + first / kBlock) * plane + (row * s.ow + col) * kBlock + first % kBlock;
+  const float* weights = o.weights + panel * width * (s.taps() * s.c + 1);
+  BlockedDense d{.x = o.x + n * blocks_of(s.c) * s.h * s.w * kBlock +
+                      ((row * s.sh - s.pt) * s.w + col * s.sw - s.pl) * kBlock,
+                 .x_step = (down ? s.sh * s.w : s.sw) * kBlock,
+                 .x_block = s.h * s.w * kBlock,
+                 .channels = s.c,
+                 .tap = g.tap.data() + steps.first * g.width,
+                 .which = g.which.data() + steps.first * g.width,
+                 .taps = (steps.last - steps.first) * g.width,
+                 .pixels = pixels,
+                 .weights = weights + width,
+                 .bias = weights,
+                 .narrow = blocks_of(s.m) * kBlock - first < width,
+                 .y = o.y + at,
+                 .y_step = (down ? s.ow : 1) * kBlock,
+                 .y_vector = c.table->lanes < kBlock ? c.table->lanes : plane,
+                 .tail = o.tail};
+  if (d.tail.residual) d.tail.residual += at;
+  c.table->dense(d);
+}
+
+// A border is narrow: its columns are walked downwards where all rows of the window are met.
+void run_border(const BlockedConv& c, const Operands& o, int64_t n, int64_t panel, const BlockedColumns& g,
+                int64_t row, int64_t end) {
+  const ConvShape& s = c.shape;
+  while (row < end) {
+    const Steps steps = rows_at(s, row);
+    int64_t same = 1;
+    for (; row + same < end; ++same) {
+      const Steps next = rows_at(s, row + same);
+      if (next.first != steps.first || next.last != steps.last) break;
+    }
+    for (int64_t col = g.first; col < g.first + g.count; ++col)
+      run_pixels(c, o, n, panel, g, steps, row, col, same, true);
+    row += same;
+  }
+}
+
+// Rows and panels [from, to) of one image.
+void run_part(const BlockedConv& c, const Operands& o, int64_t n, Steps rows, Steps panels) {
+  const ConvShape& s = c.shape;
+  const int64_t row_floats = std::max<int64_t>(1, s.sh * s.w * blocks_of(s.c) * kBlock);
+  const int64_t chunk = std::max<int64_t>(1, kChunkFloats / row_floats);
+  for (int64_t row = rows.first; row < rows.last; row += chunk)
+    for (int64_t p = panels.first; p < panels.last; ++p)
+      for (const BlockedColumns& g : c.columns) {
+        const int64_t end = std::min(rows.last, row + chunk);
+        if (g.count < 3 && end - row > 2) {
+          run_border(c, o, n, p, g, row, end);
+          continue;
+        }
+        for (int64_t r = row; r < end; ++r)
+          run_pixels(c, o, n, p, g, rows_at(s, r), r, g.first, g.count, false);
+      }
+}
+
+// Pixels [from, to) of a flat image.
+void run_flat(const BlockedConv& c, const Operands& o, int64_t n, Steps pixels, Steps panels) {
+  const int64_t floats = blocks_of(c.shape.c) * kBlock;
+  const int64_t rows = c.table->rows;
+  const int64_t chunk = std::max(rows, kChunkFloats / std::max<int64_t>(floats, 1) / rows * rows);
+  for (int64_t p0 = pixels.first; p0 < pixels.last; p0 += chunk)
+    for (int64_t p = panels.first; p < panels.last; ++p)
+      run_pixels(c, o, n, p, c.columns[0], {0, 1}, 0, p0, std::min(chunk, pixels.last - p0), false);
+}
+
+void run_depthwise(const BlockedConv& c, const Operands& o, int64_t block, Steps rows) {
+  const ConvShape& s = c.shape;
+  const int64_t out = block * s.oh * s.ow * kBlock;
+  const float* weights = o.weights + block % blocks_of(s.m) * (s.taps() + 1) * kBlock;
+  BlockedDepthwise d{.x = o.x + block * s.h * s.w * kBlock,
+                     .h = s.h,
+                     .w = s.w,
+                     .pt = s.pt,
+                     .pl = s.pl,
+                     .ow = s.ow,
+                     .row = rows.first,
+                     .end = rows.last,
+                     .weights = weights + kBlock,
+                     .bias = weights,
+                     .y = o.y + out,
+                     .tail = o.tail};
+  if (d.tail.residual) d.tail.residual += out;
+  c.table->depthwise(s.kh, s.sh, d);
+}
+
+Steps share_of(int64_t n, int64_t share, int64_t shares) {
+  return {n * share / shares, n * (share + 1) / shares};
+}
+}  // namespace
+
+void run_blocked_conv(const BlockedConv& c, const float* x, const float* weights, const BlockedTail& tail,
+                      float* y, int threads) {
+  const ConvShape& s = c.shape;
+  const Operands o{x, weights, tail, y};
+  if (s.n * s.m * s.oh * s.ow == 0) return;
+  if (s.groups > 1) {
+    const int64_t rows = s.n * blocks_of(s.m) * s.oh;
+    const int64_t shares = std::min<int64_t>(threads, rows);
+    base::parallel_for(shares, threads, [&](int64_t share) {
+      const Steps mine = share_of(rows, share, shares);
+      for (int64_t r = mine.first; r < mine.last;) {
+        const int64_t row = r % s.oh;
+        const int64_t count = std::min(mine.last - r, s.oh - row);
+        run_depthwise(c, o, r / s.oh, {row, row + count});
+        r += count;
+      }
+    });
+    return;
+  }
+  const int64_t units = c.flat ? ceil_div(s.ow, int64_t{c.table->rows}) : s.oh;
+  const int64_t by_panels = c.by_panels ? std::min<int64_t>(threads, c.panels()) : 1;
+  const int64_t by_units = std::clamp<int64_t>(units, 1, threads / by_panels);
+  base::parallel_for(by_panels * by_units, threads, [&](int64_t share) {
+    const Steps panels = share_of(c.panels(), share % by_panels, by_panels);
+    const Steps mine = share_of(c.flat ? s.ow : s.oh, share / by_panels, by_units);
+    for (int64_t n = 0; n < s.n; ++n)
+      c.flat ? run_flat(c, o, n, mine, panels) : run_part(c, o, n, mine, panels);
+  });
+}
+
+}  // namespace walle::kernels

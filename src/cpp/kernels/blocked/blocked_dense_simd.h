@@ -1,0 +1,135 @@
+// Dense convolution over blocks of channels: pixels are broadcast, output channels lie in lanes, and a tile
+// leaves its registers as it is. Only blocked_simd.cc includes this.
+#pragma once
+
+#include "kernels/blocked/blocked_table.h"
+#include "kernels/conv/lane_rows_simd.h"
+#include "kernels/simd_activation.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+namespace {
+
+// As in lane_product_simd.h: accumulators, two vectors of weights and one broadcast fill the registers.
+#if defined(WALLE_ISA_AVX512)
+constexpr int kMr = 14;
+#elif defined(WALLE_ISA_NEON)
+constexpr int kMr = 12;
+#else
+constexpr int kMr = 6;
+#endif
+constexpr int kNr = 2 * kLanes;
+
+// The tail of M pixels of one vector of channels.
+template <int M, int V>
+inline __attribute__((always_inline)) void finish(const BlockedDense& d, vf (&acc)[M][V], int64_t at) {
+  const BlockedTail& t = d.tail;
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) {
+    const int64_t from = at + v * d.y_vector;
+    const int64_t step = d.y_step;
+    if (t.residual) {
+      const float* r = t.residual + from;
+#pragma GCC unroll 14
+      for (int i = 0; i < M; ++i) acc[i][v] += load(r + i * step);
+    }
+    if (t.activation == Activation::clamp) {
+      const vf low = splat(t.alpha);
+      const vf high = splat(t.beta);
+#pragma GCC unroll 14
+      for (int i = 0; i < M; ++i) acc[i][v] = min_keep_nan(high, max_keep_nan(low, acc[i][v]));
+    }
+    float* y = d.y + from;
+#pragma GCC unroll 14
+    for (int i = 0; i < M; ++i) store(y + i * step, acc[i][v]);
+    if (t.activation > Activation::clamp) activate_block(y, step, M, kLanes, t.activation, t.alpha, t.beta);
+  }
+}
+
+// M pixels from number `first` on. `Step`: floats between their inputs; 0: what the task says, for columns.
+template <int M, int V, int Step>
+void dense_tile(const BlockedDense& d, int64_t first) {
+  const int64_t step = Step > 0 ? Step : d.x_step;
+  vf acc[M][V];
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) {
+    const vf bias = load(d.bias + v * kLanes);
+#pragma GCC unroll 14
+    for (int i = 0; i < M; ++i) acc[i][v] = bias;
+  }
+  for (int64_t t = 0; t < d.taps; ++t) {
+    const float* x = d.x + first * step + d.tap[t];
+    const float* b = d.weights + d.which[t] * d.channels * kNr;
+    for (int64_t block = 0; block < d.channels; block += kBlock) {
+      const float* __restrict p = x;
+      const int64_t n = min64(kBlock, d.channels - block);
+#pragma GCC unroll 2
+      for (int64_t l = 0; l < n; ++l) {
+        vf bv[V];
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+#pragma GCC unroll 14
+        for (int i = 0; i < M; ++i) {
+          const vf av = splat(p[i * step]);
+#pragma GCC unroll 2
+          for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+        }
+        ++p;
+        b += kNr;
+      }
+      x += d.x_block;
+    }
+  }
+  finish(d, acc, first * d.y_step);
+}
+
+using DenseTile = void (*)(const BlockedDense&, int64_t);
+
+template <int V, int Step>
+DenseTile dense_tile_for(int64_t rows) {
+  static constexpr DenseTile tiles[] = {
+      dense_tile<1, V, Step>,  dense_tile<2, V, Step>,  dense_tile<3, V, Step>,
+      dense_tile<4, V, Step>,  dense_tile<5, V, Step>,  dense_tile<6, V, Step>,
+#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
+      dense_tile<7, V, Step>,  dense_tile<8, V, Step>,  dense_tile<9, V, Step>,
+      dense_tile<10, V, Step>, dense_tile<11, V, Step>, dense_tile<12, V, Step>,
+#if defined(WALLE_ISA_AVX512)
+      dense_tile<13, V, Step>, dense_tile<14, V, Step>,
+#endif
+#endif
+  };
+  static_assert(sizeof tiles / sizeof tiles[0] == static_cast<unsigned long>(kMr));
+  return tiles[rows - 1];
+}
+
+// Columns are a few of a map's pixels and their inputs lie anywhere: two sizes of tile do.
+template <int V>
+void dense_columns(const BlockedDense& d) {
+  int64_t at = 0;
+  for (; at + 4 <= d.pixels; at += 4) dense_tile<4, V, 0>(d, at);
+  for (; at < d.pixels; ++at) dense_tile<1, V, 0>(d, at);
+}
+
+template <int V>
+void dense_panel(const BlockedDense& d) {
+  const auto tile_of = d.x_step == kBlock       ? dense_tile_for<V, kBlock>
+                       : d.x_step == 2 * kBlock ? dense_tile_for<V, 2 * kBlock>
+                                                : nullptr;
+  if (!tile_of) return dense_columns<V>(d);
+  // Equal tiles: 16 pixels as 8 + 8 keep the multiply-adds busy, 14 + 2 would wait for latency.
+  const int64_t tiles = (d.pixels + kMr - 1) / kMr;
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t from = d.pixels * i / tiles;
+    tile_of(d.pixels * (i + 1) / tiles - from)(d, from);
+  }
+}
+
+void dense(const BlockedDense& d) {
+#if defined(WALLE_ISA_AVX512)
+  // Elsewhere a block fills a panel.
+  if (d.narrow) return dense_panel<1>(d);
+#endif
+  dense_panel<2>(d);
+}
+
+}  // namespace
+}  // namespace walle::kernels::WALLE_ISA_NS

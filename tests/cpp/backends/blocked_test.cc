@@ -1,0 +1,86 @@
+// The CPU's blocked memory: which values it takes apart, what it makes of them, and that its kernels read no
+// other memory.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "backends/cpu/blocked/blocked_backend.h"
+#include "backends/cpu/blocked/blocked_memory.h"
+#include "backends/cpu/cpu_backend.h"
+#include "backends/host_memory.h"
+#include "ops/registry.h"
+
+namespace walle::backends::cpu {
+namespace {
+
+TEST(BlockedMemory, TakesApartFloatImages) {
+  const BlockedMemory& m = blocked_memory();
+  EXPECT_FALSE(m.row_major(DType::float32, Shape{1, 16, 2, 2}));
+  EXPECT_FALSE(m.row_major(DType::float32, Shape{1, 20, 1, 1}));  // 12 lanes hold nothing
+  EXPECT_TRUE(m.row_major(DType::float32, Shape{3, 32, 1, 1}));   // a row of whole blocks
+  EXPECT_TRUE(m.row_major(DType::float32, Shape{0, 20, 2, 2}));
+  EXPECT_TRUE(m.row_major(DType::float32, Shape{16, 4}));
+  EXPECT_TRUE(m.row_major(DType::int64, Shape{1, 20, 2, 2}));
+  EXPECT_EQ(m.bytes_of(DType::float32, Shape{2, 20, 3, 3}), 2 * 32 * 9 * 4);
+  EXPECT_EQ(m.bytes_of(DType::int64, Shape{2, 20, 3, 3}), 2 * 20 * 9 * 8);
+  EXPECT_EQ(m.bytes_of(DType::float32, Shape{2, 0, 3, 3}), 0);
+}
+
+TEST(BlockedMemory, WhatComesInGoesOutAsItWas) {
+  BlockedMemory& m = blocked_memory();
+  for (const Shape& shape : {Shape{2, 20, 3, 5}, Shape{1, 32, 1, 1}, Shape{7, 5}, Shape{}}) {
+    std::vector<float> x(static_cast<size_t>(shape.elements())), y(x.size(), -1);
+    std::iota(x.begin(), x.end(), 1.0f);
+    auto block = Block::allocate(m, m.bytes_of(DType::float32, shape));
+    ASSERT_TRUE(block.ok());
+    ASSERT_TRUE(m.bring_in(block->handle(), x.data(), DType::float32, shape, 2).ok());
+    ASSERT_TRUE(m.bring_out(y.data(), block->handle(), DType::float32, shape, 2).ok());
+    EXPECT_EQ(x, y) << shape.text();
+  }
+}
+
+TEST(BlockedMemory, PutsSixteenChannelsOfAPixelSideBySide) {
+  BlockedMemory& m = blocked_memory();
+  const Shape shape{1, 17, 1, 3};
+  std::vector<float> x(51);
+  std::iota(x.begin(), x.end(), 0.0f);
+  auto block = Block::allocate(m, m.bytes_of(DType::float32, shape));
+  ASSERT_TRUE(block.ok() && m.bring_in(block->handle(), x.data(), DType::float32, shape, 1).ok());
+  const auto* there = reinterpret_cast<const float*>(m.visible(block->handle()));
+  for (int64_t c = 0; c < 17; ++c)
+    for (int64_t p = 0; p < 3; ++p) EXPECT_EQ(there[(c / 16 * 3 + p) * 16 + c % 16], x[c * 3 + p]);
+}
+
+struct Relu {
+  ops::Program program;
+  Relu() {
+    for (int i = 0; i < 2; ++i) program.values.push_back({DType::float32, Shape{1, 4, 2, 2}, std::nullopt});
+    program.nodes.push_back({ops::find_op("Relu"), {}, {0}, {1}, "relu", {}, {}});
+  }
+  NodeView view() const { return NodeView(program, program.nodes[0]); }
+};
+
+TEST(BlockedBackend, RefusesOperandsOfTheHost) {
+  const Relu node;
+  ASSERT_TRUE(blocked_backend().supports(node.view()));
+  PrepareContext context;
+  const auto candidates = blocked_backend().candidates(node.view(), 1);
+  ASSERT_FALSE(candidates.empty());
+  auto kernel = blocked_backend().prepare(node.view(), candidates[0], context);
+  ASSERT_TRUE(kernel.ok());
+  std::vector<float> x(64), y(64);
+  const Handle in[] = {host_memory().of(x.data())}, out[] = {host_memory().of(y.data())};
+  const Status status = (*kernel)->run({.in = in, .out = out, .workspace = {}});
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message().find("host memory"), std::string::npos) << status.error().message();
+}
+
+TEST(BlockedBackend, IsALayoutOfTheCpuAndNoBackendOfItsOwn) {
+  ASSERT_EQ(cpu_backend().layouts().size(), 1u);
+  EXPECT_EQ(cpu_backend().layouts()[0], &blocked_backend());
+  EXPECT_TRUE(blocked_backend().layouts().empty());
+  EXPECT_NE(blocked_backend().target(), cpu_backend().target());  // kept decisions tell them apart
+}
+
+}  // namespace
+}  // namespace walle::backends::cpu
