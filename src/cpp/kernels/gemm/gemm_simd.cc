@@ -309,11 +309,20 @@ void row(const GemmBlock& whole) {
 // Without the walk over blocks that products of more rows need: 1 x 128 x 512, a step of an LSTM, takes as
 // long as reading B from the second-level cache.
 void row_panels(const GemmBlock& whole) {
+  constexpr int64_t kChains = 4 * kChain;  // as many sums as a tile of one row has
   GemmBlock t = whole;
   for (int64_t j = 0; j < whole.cols; j += kNr) {
     const int64_t cols = whole.cols - j < kNr ? whole.cols - j : kNr;
-    cols <= kLanes ? plain_tile<1, 1>(t, 0, cols) : plain_tile<1, 2>(t, 0, cols);
-    t.b += t.b_next;
+    int64_t l = 0;
+    do {  // once even for k = 0
+      t.a = whole.a + l;
+      t.b = whole.b + j / kNr * whole.b_next + l * whole.b_row;
+      t.k = whole.k - l < kChains ? whole.k - l : kChains;
+      t.first = l == 0;
+      l += t.k;
+      t.last = l == whole.k;
+      cols <= kLanes ? plain_tile<1, 1>(t, 0, cols) : plain_tile<1, 2>(t, 0, cols);
+    } while (l < whole.k);
     t.c += kNr;
     if (t.epilogue.col_bias) t.epilogue.col_bias += kNr;
     if (t.epilogue.residual) t.epilogue.residual += kNr;

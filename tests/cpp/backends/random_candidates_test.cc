@@ -1,0 +1,198 @@
+// Every candidate on random shapes against the reference, on every instruction set, with one and two threads.
+//
+// 50,000 pairs of a candidate and a shape; WALLE_CANDIDATE_PAIRS says another number. A failure names the
+// seed of its shape: WALLE_CANDIDATE_SEED=<seed> WALLE_CANDIDATE_PAIRS=1 runs that shape alone.
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+
+#include "kernels/isa.h"
+#include "op_case.h"
+
+namespace walle::backends {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+class Random {
+ public:
+  explicit Random(uint32_t seed) : rng_(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(rng_() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool one_in(int64_t n) { return between(1, n) == 1; }
+  Tensor tensor(const Shape& shape) { return noise(shape, static_cast<uint32_t>(rng_())); }
+  template <class T>
+  T any_of(std::initializer_list<T> list) {
+    return *(list.begin() + between(0, static_cast<int64_t>(list.size()) - 1));
+  }
+
+ private:
+  std::mt19937 rng_;
+};
+
+void fuse(Random& r, ir::Attributes& a) {
+  const int64_t kind = r.between(0, 3);
+  if (kind == 0) return;
+  a.set("activation", std::string(kind == 1 ? "Clamp" : kind == 2 ? "HardSwish" : "Silu"));
+  a.set("activation_alpha", -0.25);
+  a.set("activation_beta", 0.75);
+}
+
+Case convolution(Random& r) {
+  // Windows of 3 x 3 without stride are most of what networks have and have most candidates.
+  const bool plain = r.one_in(2);
+  const int64_t kh = plain ? 3 : r.between(1, 5), kw = plain ? 3 : r.one_in(3) ? r.between(1, 5) : kh;
+  const int64_t stride = plain ? 1 : r.between(1, 2), dilation = !plain && r.one_in(4) ? 2 : 1;
+  const int64_t pad = r.between(0, kh / 2 + 1);
+  const bool depthwise = r.one_in(4);
+  const int64_t groups = depthwise ? r.between(1, 20) : r.one_in(5) ? r.between(2, 3) : 1;
+  const int64_t each = depthwise ? 1 : r.between(1, 24), out = groups * (depthwise ? 1 : r.between(1, 36));
+  const int64_t span = (std::max(kh, kw) - 1) * dilation + 1;
+  const int64_t h = r.between(span, span + 12), w = r.between(span, span + 16), n = r.one_in(4) ? 2 : 1;
+  ir::Attributes a{{"pads", Ints{pad, pad, pad, pad}},
+                   {"strides", Ints{stride, stride}},
+                   {"dilations", Ints{dilation, dilation}},
+                   {"kernel_shape", Ints{kh, kw}}};
+  a.set("group", groups);
+  fuse(r, a);
+  std::vector inputs{r.tensor({n, groups * each, h, w}), r.tensor({out, each, kh, kw})};
+  std::vector constant{false, !r.one_in(6)};
+  if (r.one_in(2)) {
+    inputs.push_back(r.tensor({out}));
+    constant.push_back(constant[1]);
+    if (r.one_in(2)) {
+      const int64_t oh = (h + 2 * pad - (kh - 1) * dilation - 1) / stride + 1,
+                    ow = (w + 2 * pad - (kw - 1) * dilation - 1) / stride + 1;
+      inputs.push_back(r.tensor({n, out, oh, ow}));
+      constant.push_back(false);
+    }
+  }
+  return {"Conv", a, inputs, constant};
+}
+
+Case pointwise(Random& r) {
+  const int64_t c = r.between(1, 70), m = r.between(1, 70), h = r.between(1, 9), w = r.between(1, 17);
+  ir::Attributes a{{"pads", Ints{0, 0, 0, 0}},
+                   {"strides", Ints{1, 1}},
+                   {"dilations", Ints{1, 1}},
+                   {"kernel_shape", Ints{1, 1}}};
+  fuse(r, a);
+  return {"Conv", a, {r.tensor({r.between(1, 2), c, h, w}), r.tensor({m, c, 1, 1})}, {false, true}};
+}
+
+Case product(Random& r) {
+  const int64_t m = r.one_in(3) ? r.between(1, 6) : r.between(1, 40), n = r.between(1, 90),
+                k = r.between(1, 90);
+  const bool known = r.one_in(2);
+  if (!known && r.one_in(3)) {
+    const int64_t b = r.between(1, 3);
+    return {"MatMul", {}, {r.tensor({b, m, k}), r.tensor({b, k, n})}};
+  }
+  return {"MatMul", {}, {r.tensor({m, k}), r.tensor({k, n})}, {false, known}};
+}
+
+Case pool(Random& r) {
+  const int64_t kh = r.between(1, 4), kw = r.between(1, 4), s = r.between(1, 3);
+  const int64_t top = r.between(0, kh - 1), left = r.between(0, kw - 1);
+  const ir::Attributes a{{"pads", Ints{top, left, top, left}},
+                         {"strides", Ints{s, s}},
+                         {"dilations", Ints{1, 1}},
+                         {"kernel_shape", Ints{kh, kw}}};
+  return {r.one_in(2) ? "MaxPool" : "AveragePool",
+          a,
+          {r.tensor({1, r.between(1, 5), r.between(kh, 20), r.between(kw, 30)})}};
+}
+
+Case rows(Random& r) {
+  const Shape shape{r.between(1, 20), r.between(1, 120)};
+  const auto axis = r.between(0, 1);
+  switch (r.between(0, 2)) {
+    case 0: return {"Softmax", {{"axis", axis}}, {r.tensor(shape)}};
+    case 1: return {"LayerNormalization", {}, {r.tensor(shape), r.tensor({shape[1]}), r.tensor({shape[1]})}};
+    default: return {r.any_of({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"}), {}, {r.tensor(shape)}};
+  }
+}
+
+Case elements(Random& r) {
+  const Shape shape{r.between(1, 30), r.between(1, 100)};
+  if (r.one_in(2))
+    return {r.any_of({"Tanh", "Sigmoid", "Exp", "Relu", "HardSwish", "Erf", "Abs", "Neg", "Floor"}),
+            {},
+            {r.tensor(shape)}};
+  const Shape other = r.any_of({shape, Shape{shape[1]}, Shape{shape[0], 1}, Shape{1}});
+  return {r.any_of({"Add", "Sub", "Mul", "Max", "Min"}), {}, {r.tensor(shape), r.tensor(other)}};
+}
+
+Case recurrent(Random& r) {
+  const bool lstm = r.one_in(2);
+  const int64_t gates = lstm ? 4 : 3, hidden = r.between(1, 40), input = r.between(1, 20),
+                batch = r.between(1, 3), steps = r.between(1, 4);
+  return {lstm ? "LSTM" : "GRU",
+          {{"hidden_size", hidden}},
+          {r.tensor({steps, batch, input}), r.tensor({1, gates * hidden, input}),
+           r.tensor({1, gates * hidden, hidden})},
+          {false, true, true}};
+}
+
+Case make(uint32_t seed) {
+  Random r(seed);
+  using Make = Case (*)(Random&);
+  return r.any_of<Make>({convolution, convolution, convolution, pointwise, product, product, pool, rows,
+                         elements, recurrent})(r);
+}
+
+uint32_t number(const char* text, uint32_t otherwise) {
+  return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
+}
+
+class RandomCandidates : public ::testing::Test {
+ protected:
+  ~RandomCandidates() override { unsetenv("WALLE_CPU"); }
+
+  // All candidates of one shape, the first of which is the reference.
+  void compare(const Case& c, uint32_t seed) {
+    std::optional<std::vector<Tensor>> want;
+    for (const kernels::Isa isa : kernels::supported_isas()) {
+      setenv("WALLE_CPU", std::string(kernels::isa_name(isa)).c_str(), 1);
+      for (int threads : {1, 2})
+        for (const Candidate& candidate : cpu::cpu_backend().candidates(c.view(), threads)) {
+          SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " +
+                       std::string(kernels::isa_name(isa)) + " threads " + std::to_string(threads) +
+                       "; again: WALLE_CANDIDATE_SEED=" + std::to_string(seed) + " WALLE_CANDIDATE_PAIRS=1");
+          const auto got = c.run(candidate, threads);
+          ASSERT_TRUE(got.ok()) << got.error().message();
+          if (!want) want = *got;
+          expect_equal_enough(*got, *want, candidate.error);
+          if (HasFatalFailure()) return;
+          ++pairs_;
+          ++of_[std::string(candidate.features.kernel)];
+        }
+    }
+  }
+
+  uint32_t pairs_ = 0;
+  std::map<std::string, int, std::less<>> of_;
+};
+
+TEST_F(RandomCandidates, AgreeWithTheReference) {
+  const uint32_t most = number(std::getenv("WALLE_CANDIDATE_PAIRS"), 50'000);
+  const uint32_t first = number(std::getenv("WALLE_CANDIDATE_SEED"), std::random_device()());
+  std::cout << "first seed " << first << ", " << most << " pairs\n";
+  for (uint32_t seed = first; pairs_ < most; ++seed) {
+    const Case c = make(seed);
+    ASSERT_TRUE(cpu::cpu_backend().supports(c.view())) << c.name() << " seed " << seed;
+    compare(c, seed);
+    if (HasFailure()) return;
+  }
+  for (const auto& [kernel, count] : of_) std::cout << kernel << " " << count << "\n";
+  if (most < 10'000) return;
+  for (const char* kernel :
+       {"conv_winograd_2x2_f32", "conv_winograd_4x4_f32", "conv_winograd_6x6_f32", "conv_implicit_gemm_f32",
+        "conv_pointwise_lanes_f32", "conv_windows_lanes_f32", "conv_depthwise_f32", "gemm_f32"})
+    EXPECT_GT(of_[kernel], 100) << kernel << " was hardly tried";
+}
+
+}  // namespace
+}  // namespace walle::backends
