@@ -144,6 +144,16 @@ set(WALLE_VM_NUMBERS "${vm_numbers}" CACHE STRING
 set(WALLE_VM_NUMBERS_FULL -O3 CACHE STRING "Optimisation of the VM's integers and lists, full flavour")
 set(WALLE_VM_HOT -O2 CACHE STRING "Optimisation of the VM's files that tasks spend their time in")
 set(WALLE_VM_COLD -Os CACHE STRING "Optimisation of the VM's other files")
+# What is not hot is optimised as a whole: 30 KB less of the device flavour, 26 KB of full (with ld alone, as lld
+# does not read what g++ writes for it). The hot files stay as they were measured.
+set(vm_whole "")
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT WALLE_VM_RELR AND NOT WALLE_SANITIZE AND NOT WALLE_BUILD_FUZZ)
+  include(CheckIPOSupported)
+  check_ipo_supported(RESULT vm_has_lto LANGUAGES C)
+  if(vm_has_lto)
+    set(vm_whole -flto -fno-fat-lto-objects)
+  endif()
+endif()
 # Every instruction of the loop jumps to the next by itself; what g++ would share between them costs it
 # registers there: programs of floats run 8 % faster without, and no better with -O3.
 walle_vm_objects(vm_core_loop "${WALLE_VM_LOOP};$<$<C_COMPILER_ID:GNU>:-fno-gcse>" Python/ceval)
@@ -154,8 +164,8 @@ walle_vm_objects(vm_core_floats ${WALLE_VM_FLOATS} Objects/floatobject)
 walle_vm_objects(vm_core_numbers "${WALLE_VM_NUMBERS}" Objects/listobject Objects/longobject)
 walle_vm_objects(vm_core_numbers_full ${WALLE_VM_NUMBERS_FULL} Objects/listobject Objects/longobject)
 walle_vm_objects(vm_core_hot ${WALLE_VM_HOT} ${vm_hot})
-walle_vm_objects(vm_core_cold ${WALLE_VM_COLD} ${vm_cold})
-walle_vm_objects(vm_compiler ${WALLE_VM_COLD} ${vm_compiler})
+walle_vm_objects(vm_core_cold "${WALLE_VM_COLD};${vm_whole}" ${vm_cold})
+walle_vm_objects(vm_compiler "${WALLE_VM_COLD};${vm_whole}" ${vm_compiler})
 set(vm_core $<TARGET_OBJECTS:vm_core_loop> $<TARGET_OBJECTS:vm_core_floats> $<TARGET_OBJECTS:vm_core_hot>
   $<TARGET_OBJECTS:vm_core_cold>)
 
@@ -202,11 +212,15 @@ function(walle_vm_link target kind full)
   endif()
   target_compile_definitions(${target} PRIVATE WALLE_VM_FULL=${full})
   # Tables of CPython's kind leave fields unset, its function types parameters unused; its macros mix signs.
-  target_compile_options(${target} PRIVATE ${WALLE_VM_COLD} -Wall -Wextra
+  target_compile_options(${target} PRIVATE ${WALLE_VM_COLD} ${vm_whole} -Wall -Wextra
     -Wno-missing-field-initializers -Wno-unused-parameter -Wno-sign-compare)
+  set(vm_hot_flags ${WALLE_VM_HOT})
+  if(vm_whole)
+    list(APPEND vm_hot_flags -fno-lto)
+  endif()
   foreach(file IN LISTS vm_inside_hot)
     # Stands after the target's level on the command line, so it is the one that counts.
-    set_property(SOURCE ${vm_src}/inside/${file}.c PROPERTY COMPILE_OPTIONS ${WALLE_VM_HOT})
+    set_property(SOURCE ${vm_src}/inside/${file}.c PROPERTY COMPILE_OPTIONS "${vm_hot_flags}")
   endforeach()
   set_target_properties(${target} PROPERTIES C_STANDARD 11 C_EXTENSIONS ON)
   target_link_libraries(${target} PRIVATE vm_flags m Threads::Threads ${CMAKE_DL_LIBS})
@@ -216,6 +230,10 @@ function(walle_vm_link target kind full)
     # -O2: texts that end alike are stored once.
     target_link_options(${target} PRIVATE -Wl,--gc-sections -Wl,-O2 -Wl,-z,now -Wl,--build-id=none
       $<$<BOOL:${WALLE_HAS_NOSEPARATE_CODE}>:-Wl,-z,noseparate-code>)
+    if(vm_whole)
+      # In one piece: 4 KB less than in eighteen.
+      target_link_options(${target} PRIVATE -flto -flto-partition=one)
+    endif()
     if(WALLE_VM_RELR AND kind STREQUAL "MODULE")
       target_link_options(${target} PRIVATE -B${CMAKE_CURRENT_BINARY_DIR}/vm -fuse-ld=lld
         -Wl,-z,pack-relative-relocs)

@@ -150,6 +150,17 @@ EDITS = [
 ]
 
 REGIONS = [
+    # Documentation that is assigned, which compiling without docstrings does not see: 9 KB, 4 KB deflated.
+    Region("heapq", '__about__ = """Heap queues', "__all__ = ['heappush'"),
+    Region("typing", "Callable.__doc__ = \\\n", "AbstractSet = _alias("),
+    Region("typing", "Tuple.__doc__ = \\\n", "List = _alias(list"),
+    Region("typing", "Type.__doc__ = \\\n", "@runtime_checkable\nclass SupportsInt("),
+    Region("urllib.parse", '_DefragResultBase.__doc__ = """', "# For backwards compatibility, alias _Netloc"),
+    Region("base64", "_B32_ENCODE_DOCSTRING = '''", "_b32alphabet = "),
+    Region("base64", "b32encode.__doc__ = ", "def b32decode(s, casefold"),
+    Region("base64", "b32decode.__doc__ = ", "def b32hexencode(s)"),
+    Region("base64", "b32hexencode.__doc__ = ", "def b32hexdecode(s, "),
+    Region("base64", "b32hexdecode.__doc__ = ", "# RFC 3548, Base 16 Alphabet"),
     # Guessing a dialect: 1.8 KB deflated.
     Region("csv", "class Sniffer:\n"),
     Region(
