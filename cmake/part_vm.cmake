@@ -144,8 +144,8 @@ set(WALLE_VM_NUMBERS "${vm_numbers}" CACHE STRING
 set(WALLE_VM_NUMBERS_FULL -O3 CACHE STRING "Optimisation of the VM's integers and lists, full flavour")
 set(WALLE_VM_HOT -O2 CACHE STRING "Optimisation of the VM's files that tasks spend their time in")
 set(WALLE_VM_COLD -Os CACHE STRING "Optimisation of the VM's other files")
-# What is not hot is optimised as a whole: 30 KB less of the device flavour, 26 KB of full (with ld alone, as lld
-# does not read what g++ writes for it). The hot files stay as they were measured.
+# What is not hot is optimised as a whole: 30 KB less of each flavour (with ld alone, as lld does not read
+# what g++ writes for it). The hot files stay as they were measured.
 set(vm_whole "")
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT WALLE_VM_RELR AND NOT WALLE_SANITIZE AND NOT WALLE_BUILD_FUZZ)
   include(CheckIPOSupported)

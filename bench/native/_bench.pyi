@@ -63,6 +63,7 @@ class Device:
 
 def session_us(model: bytes, count: int) -> float:
     """Mean wall-clock microseconds of Session.run on zeros."""
+
 class ResultAppender:
     """Commits rows to a result table, one at a time."""
 

@@ -16,12 +16,12 @@ struct SessionOptions {
   // How far a faster way to a result may stray from the sums an operator is defined by: "strict" takes none,
   // "normal" those with at most four times their rounding error, "fast" any.
   std::string accuracy = "normal";
-  bool search = true;  // choose algorithms by cost; false: the first candidate
-  bool merge = true;   // merge rasters
-  bool fuse = true;    // fold epilogues into kernels
+  bool search = true;   // choose algorithms by cost; false: the first candidate
+  bool merge = true;    // merge rasters
+  bool fuse = true;     // fold epilogues into kernels
   bool layouts = true;  // let values lie as kernels want them
-  bool claim = true;   // let backends run composites whole
-  bool fold = true;    // compute constant parts once; false: only the small ones that decide shapes
+  bool claim = true;    // let backends run composites whole
+  bool fold = true;     // compute constant parts once; false: only the small ones that decide shapes
   // Which of several backends runs a node: the cheapest, or for tests any that can, drawn by "random:SEED".
   std::string placement = "cost";
   // Of each operator, measure so many of the choices that are predicted to be fastest; kTuneAll: all of them,

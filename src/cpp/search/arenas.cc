@@ -59,8 +59,7 @@ class Layout {
     // the copy that all its sessions share. On a device inputs and results are copies, which need room.
     if (home == Home::constant || (memory_ == kHost && home != Home::arena)) return kElsewhere;
     const ops::ProgramValue& value = program_.at(root);
-    blocks_.push_back(
-        {.bytes = place_.bytes_of(value.dtype, value.shape), .first = step, .last = step});
+    blocks_.push_back({.bytes = place_.bytes_of(value.dtype, value.shape), .first = step, .last = step});
     activation_bytes_ += blocks_.back().bytes;
     return static_cast<int>(blocks_.size()) - 1;
   }

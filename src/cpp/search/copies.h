@@ -45,8 +45,8 @@ struct Flow {
   };
   struct Root {
     int64_t bytes = 0;
-    bool given = false;   // an input: the host holds it from the start
-    bool wanted = false;  // a result: the host must hold it at the end
+    bool given = false;                // an input: the host holds it from the start
+    bool wanted = false;               // a result: the host must hold it at the end
     std::vector<Crossing> crossing{};  // per memory; empty: copies everywhere
   };
   std::vector<Node> nodes;  // those that are no views, in order

@@ -121,18 +121,16 @@ class Walk {
     const Flow::Node& node = flow_.nodes[n];
     double cost = 0;
     for (size_t i = 0; i < reads.size(); ++i)
-      held[reads[i]] = bring(held[reads[i]], memory,
-                             [&](int from, int to) {
-                               cost += crossing_ms(flow_.root(node.reads[i]), from, to, model_);
-                             });
+      held[reads[i]] = bring(held[reads[i]], memory, [&](int from, int to) {
+        cost += crossing_ms(flow_.root(node.reads[i]), from, to, model_);
+      });
     for (size_t i = 0; i < staying.size(); ++i) held[i] = held[staying[i]];
     held.resize(staying.size());
     for (ops::Ref r : node.makes) {
       Holders holders = holder(memory);
       if (flow_.root(r).wanted)
-        holders = bring(holders, kHost, [&](int from, int to) {
-          cost += crossing_ms(flow_.root(r), from, to, model_);
-        });
+        holders = bring(holders, kHost,
+                        [&](int from, int to) { cost += crossing_ms(flow_.root(r), from, to, model_); });
       if (last_read_[r] > n) held.push_back(holders);
     }
     return {std::move(held), cost};

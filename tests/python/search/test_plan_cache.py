@@ -134,9 +134,7 @@ def test_the_summary_comes_first() -> None:
     assert "by algorithm" in rows and "GFLOP/s" not in rows, "rows on demand"
 
 
-def test_costs_of_a_profile_give_the_same_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_costs_of_a_profile_give_the_same_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = walle_rt.load(small())
     want, _ = planned(loaded, search=False)
     monkeypatch.setenv("WALLE_PLAN_CACHE", str(tmp_path))
