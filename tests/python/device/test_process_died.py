@@ -1,4 +1,4 @@
-"""A process that is killed while a task runs: counted by the next one, and set aside at the task's breaker."""
+"""A process that is killed while a task runs: counted by the next one, set aside at the task's breaker."""
 
 from __future__ import annotations
 
