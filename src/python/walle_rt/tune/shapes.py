@@ -167,7 +167,9 @@ def _attention(draw: _Draw) -> Any:
         helper.make_node("Transpose", ["mixed"], ["joined"], perm=[0, 2, 1, 3]),
         helper.make_node("Reshape", ["joined", "whole"], ["y"]),
     ]
-    inputs = {name: (1, queries if name == "x" else keys, heads * size) for name in ("x", "z", "v")}
+    inputs: dict[str, tuple[int, ...]] = {
+        name: (1, queries if name == "x" else keys, heads * size) for name in ("x", "z", "v")
+    }
     return f"{heads} of {queries}x{keys}x{size}", _model(nodes, inputs, weights)
 
 
