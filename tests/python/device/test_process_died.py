@@ -28,7 +28,7 @@ device = Device(sys.argv[1])
 if len(sys.argv) > 2:
     device.install(pathlib.Path(sys.argv[2]))
     device.record("buy", contents={"price": 2, "name": "x"})
-while device.task("shop").status != "running" and device.task("shop").status != "set_aside":
+while device.task("shop").status != "running" and device.task("shop").status != "set aside":
     time.sleep(0.001)
 print(device.task("shop").status, device.task("shop").deaths, flush=True)
 time.sleep(600)
@@ -60,10 +60,10 @@ def test_ends_in_a_row_are_failures_of_the_breaker(tmp_path: Path, folder: Folde
     assert killed(where, str(path)) == "running 0"
     assert killed(where) == "running 1"
     assert killed(where) == "running 2"
-    assert killed(where) == "set_aside 3"
+    assert killed(where) == "set aside 3"
     device = opened()
     task = device.task("shop")
-    assert task.status == "set_aside" and task.deaths == 0
+    assert task.status == "set aside" and task.deaths == 0
     assert "the process ended 3 times in a row while phase 'main' ran" in task.error
     # What comes meanwhile waits, and a version that ends runs it all.
     device.record("buy", contents={"price": 3, "name": "x"})

@@ -23,13 +23,14 @@ void TaskRunner::replace(std::shared_ptr<const TaskVersion> version, Mark mark) 
 }
 
 std::string TaskRunner::fell(const Deaths& deaths) {
-  const std::string_view phase = phase_name(deaths.phase.value_or(Phase::start));
-  std::string text = "the process ended " + std::to_string(deaths.count) + " times in a row while phase '" +
-                     std::string(phase) +
-                     "' ran: the system killed it for its memory, perhaps, or native code did";
   const std::lock_guard lock(lock_);
   info_.deaths = deaths.count;
-  info_.error_phase = phase;
+  // Counted before: this time the device was closed.
+  if (!deaths.phase) return {};
+  const std::string times = deaths.count == 1 ? "" : std::to_string(deaths.count) + " times in a row ";
+  std::string text = "the process ended " + times + "while phase '" + std::string(phase_name(*deaths.phase)) +
+                     "' ran: the system killed it for its memory, perhaps, or native code did";
+  info_.error_phase = phase_name(*deaths.phase);
   info_.error_type = "ProcessDied";
   const bool too_many = deaths.count >= std::max(1u, next_version_->manifest.breaker);
   if (too_many) set_aside_ = text = "set aside, until it is replaced: " + text;
