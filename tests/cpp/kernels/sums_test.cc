@@ -17,6 +17,9 @@ namespace walle::kernels {
 namespace {
 
 constexpr double kMost = 2;
+// A row that reads its weights as they lie adds eight products at a time to what it has: 750 additions after
+// another for 6000 terms, 2.3 times the error on average.
+constexpr double kMostOfARow = 3;
 
 // Root of the mean square of what `got` is off by, over that of sums of 144 terms.
 class Ratio {
@@ -90,7 +93,7 @@ Ratio ratio_of(const ConvShape& s, const std::vector<float>& x, const std::vecto
 
 // One row as it lies and in panels, few rows, whole tiles.
 TEST_F(Sums, OfProducts) {
-  const int64_t n = 70;
+  const int64_t n = 310;  // fewer, and the figure itself strays by an eighth
   for (const int64_t m : {1, 4, 30})
     for (const int64_t k : {576, 2304, 6000}) {
       const auto a = random_floats(m * k, seed_), b = random_floats(k * n, seed_ + 1);
@@ -114,7 +117,7 @@ TEST_F(Sums, OfProducts) {
                  .c_row = n};
           if (packed) g.packed_b = panels.data();
           run_gemm(table, g, 1, scratch(gemm_workspace_bytes(table, m, n, k, false, packed)));
-          EXPECT_LE(ratio.of(got), kMost);
+          EXPECT_LE(ratio.of(got), m == 1 && !packed ? kMostOfARow : kMost);
         }
     }
 }
