@@ -76,7 +76,7 @@ TEST(Memories, TheNullBackendIsNeverPreferred) {
   // The executor runs control operators itself, on the host.
   for (const ExplainRow& row : report.rows)
     EXPECT_TRUE(row.backend == "cpu" || row.backend == "host") << row.op;
-  EXPECT_EQ(report.arenas.at("null"), 0);
+  EXPECT_FALSE(report.arenas.contains("null")) << "nothing runs there";
 }
 
 // y = (x * 2) with x copied in and y copied out.
