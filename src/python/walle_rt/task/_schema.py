@@ -83,8 +83,8 @@ _TASK = Table(
         ),
         "breaker": Key(
             k.whole(1, 1000),
-            "failures in a row after which the task is set aside until it is replaced; a process that ended while it "
-            "ran is one",
+            "failures in a row after which the task is set aside until it is replaced; "
+            "a process that ended while it ran is one",
             5,
             "5",
         ),
