@@ -54,7 +54,7 @@ void count_work(const AttentionSpec& spec, const kernels::GemmTable& table, Feat
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   const AttentionSpec spec = ops::attention_spec(node.attrs());
   const kernels::Attention a = kernel_form(spec);
-  Candidate plain = single_candidate(node, "attention_reference", threads);
+  Candidate plain = reference_candidate(node, "attention_reference", threads);
   plain.workspace_bytes = threads * kernels::attention_reference_bytes(a);
   out.push_back(std::move(plain));
   const auto isa = float_isa(node);
