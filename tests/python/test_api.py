@@ -276,8 +276,18 @@ def test_explain_measures_after_a_profile(session: walle_rt.Session) -> None:
     assert {r.measured_runs for r in after.rows} == {3}
     assert 0 < after.measured_ms == pytest.approx(sum(r.ms for r in after.rows))
     assert sum(ms for _, ms in after.by_algorithm()) == pytest.approx(after.measured_ms)
-    assert "over " in after.text(losers=True)
     assert "measured" in str(after)
+
+
+def test_explain_shows_what_lost() -> None:
+    weights = {"w": np.ones((32, 16, 3, 3), np.float32)}
+    node = make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+    session = walle_rt.load(model([node], {"x": [1, 16, 28, 28]}, ["y"], weights)).session(threads=1)
+    session.run({"x": np.ones((1, 16, 28, 28), np.float32)})
+    conv = next(r for r in session.explain().rows if r.op == "Conv")
+    lost = {name for name, _ in conv.losers}
+    assert lost and conv.algorithm not in lost
+    assert all(f"over {name}" in session.explain().text(losers=True) for name in lost)
 
 
 def test_a_trace_that_cannot_be_written(session: walle_rt.Session, tmp_path: Path) -> None:
