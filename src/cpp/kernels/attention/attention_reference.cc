@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/attention/attention.h"
+#include "kernels/attention/attention_mask.h"
 #include "kernels/workspace.h"
 
 namespace walle::kernels {
@@ -19,13 +20,20 @@ double score(const Attention& a, const AttentionHead& h, int64_t q, int64_t key)
     sum += static_cast<double>(h.q[q * a.q.row + l * a.q.col]) *
            static_cast<double>(h.k[key * a.k.row + l * a.k.col]);
   sum *= static_cast<double>(a.scale);
+  if (a.cap != 0) sum = static_cast<double>(a.cap) * std::tanh(sum);
   if (h.bias) sum += static_cast<double>(h.bias[q * a.bias.row + key * a.bias.col]);
+  if (h.more) sum += static_cast<double>(h.more[q * a.more.row + key * a.more.col]);
   if (h.keep && h.keep[q * a.keep.row + key * a.keep.col] != a.keep_value) sum = static_cast<double>(a.fill);
-  return sum;
+  const bool within = q + a.band.first <= key && key <= q + a.band.last;
+  return within ? sum : -std::numeric_limits<double>::infinity();
 }
 
-// A query whose scores are all -infinity becomes NaN, as the softmax by itself has it.
+// A query whose scores are all -infinity becomes NaN, as the softmax by itself has it, or 0.
 void run_query(const Attention& a, const AttentionHead& h, int64_t q, double* p) {
+  if (a.empty_is_zero && sees_none(a, h, q)) {
+    for (int64_t j = 0; j < a.width; ++j) h.out[q * a.out.row + j * a.out.col] = 0;
+    return;
+  }
   double top = -std::numeric_limits<double>::infinity();
   for (int64_t key = 0; key < a.keys; ++key) {
     p[key] = score(a, h, q, key);
