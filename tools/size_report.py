@@ -68,8 +68,8 @@ def sections(library: Path) -> dict[str, int]:
 
 # Bytes of libwalle that come from a room, which it would be smaller by without: its target and its limit.
 # What connects a device with its server is over its target; until it is smaller, the limit keeps it so:
-# measured 351 KB, and 16 more since certificates are renewed and answers of the cloud phase are read.
-ROOM_LIMITS = {"link": (250_000, 375_000)}
+# measured 349 KB, renewal of certificates and answers of the cloud phase included.
+ROOM_LIMITS = {"link": (250_000, 355_000)}
 # Shown beside them, without a limit.
 ROOMS_SHOWN = ("container_link",)
 

@@ -29,8 +29,8 @@ class Growing:
         self.channels: dict[str, int] = {"x": shape[1]}
         self.last = "x"
 
-    def constant(self, *shape: int) -> str:
-        values = self.rng.uniform(-0.5, 0.5, shape).astype(np.float32)
+    def constant(self, *shape: int, most: float = 0.5) -> str:
+        values = self.rng.uniform(-most, most, shape).astype(np.float32)
         return self.whole(values)
 
     def whole(self, values: np.ndarray) -> str:
@@ -46,10 +46,15 @@ class Growing:
         return name
 
     def conv(self, kernel: int, out: int | None = None, stride: int = 1, **attributes: Any) -> str:
-        """Dense; with ``out`` left out depthwise."""
+        """Dense; with ``out`` left out depthwise.
+
+        Weights keep the spread of their inputs (He et al., 2015). Without that, sums of 600 grow behind one
+        another, and a Tanh at the end shows their last bits as if they were errors of its own size.
+        """
         c = self.channels[self.last]
         group = c if out is None else 1
-        weights = self.constant(out or c, c // group, kernel, kernel)
+        most = (3 / (c // group * kernel * kernel)) ** 0.5  # whose square over 3 is the variance
+        weights = self.constant(out or c, c // group, kernel, kernel, most=most)
         inputs = [self.last, weights] + ([self.constant(out or c)] if self.rng.random() < 0.7 else [])
         attributes |= {"pads": [kernel // 2] * 4, "strides": [stride] * 2, "group": group}
         return self.add("Conv", inputs, out or c, **attributes)

@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "backends/cpu/blocked/blocked_backend.h"
-#include "backends/cpu/cpu_op.h"
 #include "backends/cpu/profile.h"
+#include "backends/cpu/table_backend.h"
 
 namespace walle::backends::cpu {
 
@@ -13,23 +13,7 @@ namespace walle::backends::cpu {
 #undef WALLE_CPU_OP
 
 namespace {
-// By name, then by family: a family's kinds share a kernel, and an operator may still have one of its
-// own. A table made when first asked for, because the order in which constants of other files are
-// initialised is not known.
-const CpuOp* find(const ir::OpDef& op) {
-  static const std::unordered_map<std::string_view, const CpuOp*> table = [] {
-    std::unordered_map<std::string_view, const CpuOp*> t;
-#define WALLE_CPU_OP(name) t.emplace(k##name##Cpu.op, &k##name##Cpu);
-#include "backends/cpu/cpu_ops.inc"
-#undef WALLE_CPU_OP
-    return t;
-  }();
-  if (const auto it = table.find(op.name); it != table.end()) return it->second;
-  if (const auto it = table.find(op.family); it != table.end() && !op.family.empty()) return it->second;
-  return nullptr;
-}
-
-class CpuBackend final : public Backend {
+class CpuBackend final : public TableBackend {
  public:
   std::string_view name() const override { return "cpu"; }
   Memory& memory() const override { return host_memory(); }
@@ -52,24 +36,20 @@ class CpuBackend final : public Backend {
   std::vector<const Backend*> layouts() const override { return {&blocked_backend()}; }
   std::optional<DeviceProfile> profile() const override { return measure_profile(); }
 
-  bool supports(const NodeView& node) const override {
-    const CpuOp* op = find(node.op());
-    return op && op->supports(node);
-  }
-
-  std::vector<Candidate> candidates(const NodeView& node, int threads) const override {
-    std::vector<Candidate> out;
-    if (const CpuOp* op = find(node.op())) op->candidates(node, threads, out);
-    return out;
-  }
-
-  Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
-                                          PrepareContext& context) const override {
-    const CpuOp* op = find(node.op());
-    if (!op)
-      return backend_error("operator " + std::string(node.op().name), "an operator the CPU backend lists",
-                           "cpu", "use another backend");
-    return op->prepare(node, candidate, context);
+ private:
+  // A table made when first asked for, because the order in which constants of other files are initialised is
+  // not known.
+  const CpuOp* find(const ir::OpDef& op) const override {
+    static const std::unordered_map<std::string_view, const CpuOp*> table = [] {
+      std::unordered_map<std::string_view, const CpuOp*> t;
+#define WALLE_CPU_OP(name) t.emplace(k##name##Cpu.op, &k##name##Cpu);
+#include "backends/cpu/cpu_ops.inc"
+#undef WALLE_CPU_OP
+      return t;
+    }();
+    if (const auto it = table.find(op.name); it != table.end()) return it->second;
+    if (const auto it = table.find(op.family); it != table.end() && !op.family.empty()) return it->second;
+    return nullptr;
   }
 };
 }  // namespace

@@ -65,16 +65,24 @@ void pool_rows(const BlockedPool& p) {
 
 void pool(const BlockedPool& p) { p.col_counts ? pool_rows<true>(p) : pool_rows<false>(p); }
 
+// Pixels that are summed before they join the total: the error of a sum grows with the number of additions
+// that follow one another, and a map of 112 x 112 has 49 of these instead of 3,136 additions.
+constexpr int64_t kMeanChain = 256;
+
 void mean(const float* x, int64_t pixels, float count, float* out) {
   for (int64_t lane = 0; lane < kBlock; lane += kLanes) {
-    // Four sums: one would wait for the latency of an addition per pixel.
-    vf sum[4] = {};
-    int64_t p = 0;
-    for (; p + 4 <= pixels; p += 4)
+    vf total = {};
+    for (int64_t p = 0; p < pixels;) {
+      const int64_t end = min64(p + kMeanChain, pixels);
+      // Four sums: one would wait for the latency of an addition per pixel.
+      vf sum[4] = {};
+      for (; p + 4 <= end; p += 4)
 #pragma GCC unroll 4
-      for (int q = 0; q < 4; ++q) sum[q] += load(x + (p + q) * kBlock + lane);
-    for (; p < pixels; ++p) sum[0] += load(x + p * kBlock + lane);
-    store(out + lane, ((sum[0] + sum[1]) + (sum[2] + sum[3])) / splat(count));
+        for (int q = 0; q < 4; ++q) sum[q] += load(x + (p + q) * kBlock + lane);
+      for (; p < end; ++p) sum[0] += load(x + p * kBlock + lane);
+      total += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    }
+    store(out + lane, total / splat(count));
   }
 }
 

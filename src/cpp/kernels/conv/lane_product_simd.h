@@ -3,19 +3,10 @@
 #pragma once
 
 #include "kernels/conv/lane_rows_simd.h"
+#include "kernels/simd_tiles.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
-
-constexpr int kNr = 2 * kLanes;
-// As in gemm_simd.cc: accumulators, two vectors of B and one broadcast fill the registers.
-#if defined(WALLE_ISA_AVX512)
-constexpr int kMr = 14;
-#elif defined(WALLE_ISA_NEON)
-constexpr int kMr = 12;
-#else
-constexpr int kMr = 6;
-#endif
 
 // Sums of sums are off by less than one long sum is (see kChain in gemm_simd.cc): a product adds to what the
 // steps before left in c.
@@ -69,15 +60,7 @@ using Tile = void (*)(const LaneProduct&, const float*, const float*, float*);
 
 template <int V>
 Tile tile_for(int64_t rows) {
-  static constexpr Tile tiles[] = {
-      tile<1, V>,  tile<2, V>,  tile<3, V>, tile<4, V>,  tile<5, V>,  tile<6, V>,
-#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
-      tile<7, V>,  tile<8, V>,  tile<9, V>, tile<10, V>, tile<11, V>, tile<12, V>,
-#if defined(WALLE_ISA_AVX512)
-      tile<13, V>, tile<14, V>,
-#endif
-#endif
-  };
+  static constexpr Tile tiles[] = {WALLE_TILES(tile, V)};
   static_assert(sizeof tiles / sizeof tiles[0] == static_cast<unsigned long>(kMr));
   return tiles[rows - 1];
 }

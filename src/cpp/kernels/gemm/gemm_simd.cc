@@ -4,23 +4,11 @@
 // accumulator loop is what keeps the accumulators in registers with g++ 12 (2-3 times slower without).
 #include "kernels/gemm/gemm_table.h"
 #include "kernels/simd_activation.h"
+#include "kernels/simd_tiles.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 
 namespace {
-// The tile takes kMr * kVectors accumulators, kVectors registers of B and one of A: 31 of 32 registers on
-// avx512, 27 of 32 on NEON, 15 of 16 elsewhere.
-#if defined(WALLE_ISA_AVX512)
-constexpr int kMr = 14;
-#elif defined(WALLE_ISA_NEON)
-constexpr int kMr = 12;
-#else
-constexpr int kMr = 6;
-#endif
-// Two vectors wide: each broadcast of A then serves two multiply-adds, so that the two load ports of x86 keep
-// both multiply-add units busy. With one, loads would be the bound; with three, fewer rows fit.
-constexpr int kVectors = 2;
-constexpr int kNr = kVectors * kLanes;
 // As many rows go without packing A: each is read once per panel of B, with unit stride.
 constexpr int kMrPlain = 6;
 // Steps of k that one accumulator sums at most; then it is added to a sum and starts from zero. A running sum
@@ -203,18 +191,8 @@ using Tile = void (*)(const GemmBlock&, int64_t, int64_t);
 
 template <int V>
 Tile packed_tile_for(int64_t rows) {
-  static constexpr Tile tiles[] = {
-      packed_tile<1, V>,  packed_tile<2, V>,  packed_tile<3, V>,
-      packed_tile<4, V>,  packed_tile<5, V>,  packed_tile<6, V>,
-#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
-      packed_tile<7, V>,  packed_tile<8, V>,  packed_tile<9, V>,
-      packed_tile<10, V>, packed_tile<11, V>, packed_tile<12, V>,
-#if defined(WALLE_ISA_AVX512)
-      packed_tile<13, V>, packed_tile<14, V>,
-#endif
-#endif
-  };
-  static_assert(sizeof tiles / sizeof tiles[0] >= static_cast<unsigned long>(kMr));
+  static constexpr Tile tiles[] = {WALLE_TILES(packed_tile, V)};
+  static_assert(sizeof tiles / sizeof tiles[0] == static_cast<unsigned long>(kMr));
   return tiles[rows - 1];
 }
 
@@ -245,12 +223,12 @@ void block(const GemmBlock& t) {
 constexpr int kTogether = 8;
 
 template <int U, bool kAhead>
-void add_rows(const GemmBlock& t, int64_t l, int64_t cols) {
+void add_rows(const GemmBlock& t, int64_t l, float* __restrict c) {
+  const int64_t cols = t.cols;
   vf a[U];
 #pragma GCC unroll 8
   for (int u = 0; u < U; ++u) a[u] = splat(t.a[l + u]);
   const float* b = t.b + l * t.b_row;
-  float* __restrict c = t.c;
   int64_t j = 0;
   for (; j + kLanes <= cols; j += kLanes) {
     vf even = {};
@@ -278,6 +256,16 @@ void add_rows(const GemmBlock& t, int64_t l, int64_t cols) {
 
 // Columns whose sums stay in the first-level cache from one group of rows to the next.
 constexpr int64_t kRowColumns = 4096;
+// Rows of B whose sums join before the next ones begin: kChain additions of kTogether products each.
+constexpr int64_t kRowSection = kChain * kTogether;
+
+// c += the rows [from, to) of B, each times its element of A.
+void add_section(const GemmBlock& t, int64_t from, int64_t to, float* c) {
+  int64_t l = from;
+  for (; l + kTogether <= to; l += kTogether)
+    (t.b_next ? add_rows<kTogether, true> : add_rows<kTogether, false>)(t, l, c);
+  for (; l < to; ++l) add_rows<1, false>(t, l, c);
+}
 
 // A product of one row takes as long as reading B, so B is read as it lies, in long pieces. Tile by tile,
 // with a call for every 16 x 32 elements, 1 x 1024 x 1000 took 91 us with weights from the outer cache and
@@ -285,10 +273,14 @@ constexpr int64_t kRowColumns = 4096;
 void row_piece(const GemmBlock& t) {
   const Epilogue& e = t.epilogue;
   for (int64_t j = 0; j < t.cols; ++j) t.c[j] = e.col_bias ? e.col_bias[j] : e.row_bias ? *e.row_bias : 0;
-  int64_t l = 0;
-  for (; l + kTogether <= t.k; l += kTogether)
-    (t.b_next ? add_rows<kTogether, true> : add_rows<kTogether, false>)(t, l, t.cols);
-  for (; l < t.k; ++l) add_rows<1, false>(t, l, t.cols);
+  const int64_t first = t.k < kRowSection ? t.k : kRowSection;
+  add_section(t, 0, first, t.c);
+  float part[kRowColumns];
+  for (int64_t l = first; l < t.k; l += kRowSection) {
+    memset(part, 0, static_cast<unsigned long>(t.cols) * sizeof(float));
+    add_section(t, l, t.k - l < kRowSection ? t.k : l + kRowSection, part);
+    for (int64_t j = 0; j < t.cols; ++j) t.c[j] += part[j];
+  }
   if (e.residual)
     for (int64_t j = 0; j < t.cols; ++j) t.c[j] += e.residual[j];
   if (e.activation != Activation::none) activate_block(t.c, 0, 1, t.cols, e.activation, e.alpha, e.beta);

@@ -2,18 +2,12 @@
 
 #include "backends/cpu/blocked/blocked_op.h"
 #include "backends/cpu/profile.h"
+#include "backends/cpu/table_backend.h"
 
 namespace walle::backends::cpu {
 
 namespace {
-const CpuOp* find(const ir::OpDef& op) {
-  for (const CpuOp* row : {&kBlockedConv, &kBlockedBinary, &kBlockedUnary, &kBlockedMaxPool,
-                           &kBlockedAveragePool, &kBlockedReduce, &kBlockedRaster})
-    if (op.name == row->op || op.family == row->op) return row;
-  return nullptr;
-}
-
-class BlockedBackend final : public Backend {
+class BlockedBackend final : public TableBackend {
  public:
   std::string_view name() const override { return "cpu_blocked"; }
   Memory& memory() const override { return blocked_memory(); }
@@ -25,23 +19,15 @@ class BlockedBackend final : public Backend {
   std::string device() const override { return processor_name(); }
 
   bool supports(const NodeView& node) const override {
-    const CpuOp* op = find(node.op());
-    return op && node.has(0) && float_isa(node) && op->supports(node);
+    return node.has(0) && float_isa(node) && TableBackend::supports(node);
   }
 
-  std::vector<Candidate> candidates(const NodeView& node, int threads) const override {
-    std::vector<Candidate> out;
-    if (const CpuOp* op = find(node.op())) op->candidates(node, threads, out);
-    return out;
-  }
-
-  Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
-                                          PrepareContext& context) const override {
-    const CpuOp* op = find(node.op());
-    if (!op)
-      return backend_error("operator " + std::string(node.op().name), "an operator with a blocked kernel",
-                           "cpu_blocked", "use another backend");
-    return op->prepare(node, candidate, context);
+ private:
+  const CpuOp* find(const ir::OpDef& op) const override {
+    for (const CpuOp* row : {&kBlockedConv, &kBlockedBinary, &kBlockedUnary, &kBlockedMaxPool,
+                             &kBlockedAveragePool, &kBlockedReduce, &kBlockedRaster})
+      if (op.name == row->op || op.family == row->op) return row;
+    return nullptr;
   }
 };
 }  // namespace

@@ -1,0 +1,40 @@
+// The register tile of matrix products, one size for gemm, channels in lanes and blocked storage: all keep
+// kMr x 2 accumulators, two vectors of weights and one broadcast. Only files compiled per instruction set
+// include this.
+#pragma once
+
+#include "kernels/simd.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+namespace {
+
+// 31 of 32 registers on avx512, 27 of 32 on NEON, 15 of 16 elsewhere.
+#if defined(WALLE_ISA_AVX512)
+constexpr int kMr = 14;
+#elif defined(WALLE_ISA_NEON)
+constexpr int kMr = 12;
+#else
+constexpr int kMr = 6;
+#endif
+// Two vectors wide: each broadcast then serves two multiply-adds, so that the two load ports of x86 keep both
+// multiply-add units busy. With one, loads would be the bound; with three, fewer rows fit.
+constexpr int kVectors = 2;
+constexpr int kNr = kVectors * kLanes;
+
+// tile<1, ...> to tile<kMr, ...>: what a table of tiles by number of rows holds.
+#define WALLE_TILES_6(tile, ...)                                                          \
+  tile<1, __VA_ARGS__>, tile<2, __VA_ARGS__>, tile<3, __VA_ARGS__>, tile<4, __VA_ARGS__>, \
+      tile<5, __VA_ARGS__>, tile<6, __VA_ARGS__>
+#define WALLE_TILES_12(tile, ...)                                                                     \
+  WALLE_TILES_6(tile, __VA_ARGS__), tile<7, __VA_ARGS__>, tile<8, __VA_ARGS__>, tile<9, __VA_ARGS__>, \
+      tile<10, __VA_ARGS__>, tile<11, __VA_ARGS__>, tile<12, __VA_ARGS__>
+#if defined(WALLE_ISA_AVX512)
+#define WALLE_TILES(tile, ...) WALLE_TILES_12(tile, __VA_ARGS__), tile<13, __VA_ARGS__>, tile<14, __VA_ARGS__>
+#elif defined(WALLE_ISA_NEON)
+#define WALLE_TILES WALLE_TILES_12
+#else
+#define WALLE_TILES WALLE_TILES_6
+#endif
+
+}  // namespace
+}  // namespace walle::kernels::WALLE_ISA_NS
