@@ -141,7 +141,7 @@ TEST(Attention, RandomShapesMatchTheDefinition) {
     }
     if (round % 7 < 3) p.a.band.last = between(-20, 150);
     if (round % 7 > 3) p.a.band.first = between(-150, 20);
-    p.a.empty_is_zero = round % 2 == 1 && p.keep.empty();
+    p.a.empty = static_cast<Empty>(round % 3);
     expect_as_defined(p, " round " + std::to_string(round) + " seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
@@ -180,10 +180,10 @@ TEST(Attention, CausalBandsAndWindows) {
                                     {-Band::kOpen, int64_t{-9}},
                                     {int64_t{300}, Band::kOpen},
                                     {int64_t{4}, int64_t{3}}})
-    for (const bool zero : {false, true}) {
+    for (const Empty empty : {Empty::nan, Empty::zero, Empty::never_nan}) {
       Problem p = problem(3, 3, 101, 130, 24, 33, Bias::none, 8);
       p.a.band = {first, last};
-      p.a.empty_is_zero = zero;
+      p.a.empty = empty;
       expect_as_defined(p, " band " + std::to_string(first) + ".." + std::to_string(last));
     }
 }
@@ -204,7 +204,7 @@ TEST(Attention, HiddenKeysAreNotComputed) {
     const KeyRange all = seen_keys(table, p.a, p.head(0, nullptr), 32, 32);
     EXPECT_EQ(all.count(), 640);
     expect_as_defined(p, " with an empty query");
-    p.a.empty_is_zero = true;
+    p.a.empty = Empty::zero;
     expect_as_defined(p, " with an empty query of zeros");
   }
 }
@@ -223,7 +223,10 @@ TEST(Attention, PaddedKeysByBooleans) {
 TEST(Attention, NaNStaysInItsQuery) {
   Problem p = problem(1, 1, 40, 20, 8, 8, Bias::none, 5);
   p.q[3 * 8 + 2] = std::numeric_limits<float>::quiet_NaN();
-  expect_as_defined(p, " query");
+  for (const Empty empty : {Empty::nan, Empty::zero, Empty::never_nan}) {
+    p.a.empty = empty;
+    expect_as_defined(p, " query");
+  }
   p.k[7 * 8] = std::numeric_limits<float>::quiet_NaN();
   expect_as_defined(p, " key");
 }

@@ -38,7 +38,7 @@ kernels::Attention kernel_form(const NodeView& node) {
   a.keep_value = spec.keep_value;
   a.fill = static_cast<float>(spec.fill);
   a.band = {spec.band.first, spec.band.last};
-  a.empty_is_zero = spec.empty_is_zero;
+  a.empty = static_cast<kernels::Empty>(spec.empty);
   a.out = steps(AttentionSpec::kOut);
   return a;
 }

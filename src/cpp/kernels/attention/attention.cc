@@ -82,13 +82,13 @@ class Worker {
     for (int64_t j = 0; j < a_.width; j += gemm_.nr)
       table_.mix(scores_, v_ + j * a_.keys + r.from * gemm_.nr, r.count(), count,
                  std::min<int64_t>(gemm_.nr, a_.width - j), inverse_, out + j, a_.out.row);
-    if (!a_.empty_is_zero) return;
+    if (a_.empty == Empty::nan) return;
     for (int64_t i = 0; i < count; ++i)
-      if (std::isnan(inverse_[i]) && sees_none(a_, h, q + i)) fill_empty(out + i * a_.out.row);
+      if (std::isnan(inverse_[i]) && becomes_zero(a_, h, q + i)) fill_empty(out + i * a_.out.row);
   }
 
   void fill_empty(float* row) const {
-    std::fill_n(row, a_.width, a_.empty_is_zero ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    std::fill_n(row, a_.width, a_.empty == Empty::nan ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
   }
 
   // scores_[key - r.from][query]: keys are the rows of the product, so that queries come to lie in lanes.

@@ -32,6 +32,10 @@ struct Band {
   int64_t first = -kOpen, last = kOpen;
 };
 
+// What a query becomes whose weights are NaN. `zero`: 0, where -infinity hides every key from it; NaN where
+// its numbers are. `never_nan`: 0 whatever the reason.
+enum class Empty { nan, zero, never_nan };
+
 // score = scale Q K^T, then cap * tanh(score) where there is a cap, then the biases, then `fill` where `keep`
 // says so, then -infinity outside of the band.
 struct Attention {
@@ -45,8 +49,8 @@ struct Attention {
   bool keep_value = true;  // of `keep`: where a score stays
   float fill = 0;          // what a score becomes elsewhere
   Band band;
-  bool empty_is_zero = false;  // a query that sees no key, all hidden by -infinity: 0 instead of NaN
-  Steps out;                   // [queries, width]; vector kernels want columns that lie together
+  Empty empty = Empty::nan;
+  Steps out;  // [queries, width]; vector kernels want columns that lie together
 };
 
 // Where one head's operands start.

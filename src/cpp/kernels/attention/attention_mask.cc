@@ -100,4 +100,8 @@ bool sees_none(const Attention& a, const AttentionHead& h, int64_t q) {
   return true;
 }
 
+bool becomes_zero(const Attention& a, const AttentionHead& h, int64_t q) {
+  return a.empty == Empty::never_nan || (a.empty == Empty::zero && sees_none(a, h, q));
+}
+
 }  // namespace walle::kernels

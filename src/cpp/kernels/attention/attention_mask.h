@@ -25,4 +25,7 @@ KeyRange seen_keys(const AttentionTable& table, const Attention& a, const Attent
 // Whether the band or a -infinity hides every key from query q.
 bool sees_none(const Attention& a, const AttentionHead& h, int64_t q);
 
+// Whether query q, whose weights are NaN, becomes 0.
+bool becomes_zero(const Attention& a, const AttentionHead& h, int64_t q);
+
 }  // namespace walle::kernels

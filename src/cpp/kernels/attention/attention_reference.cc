@@ -30,10 +30,6 @@ double score(const Attention& a, const AttentionHead& h, int64_t q, int64_t key)
 
 // A query whose scores are all -infinity becomes NaN, as the softmax by itself has it, or 0.
 void run_query(const Attention& a, const AttentionHead& h, int64_t q, double* p) {
-  if (a.empty_is_zero && sees_none(a, h, q)) {
-    for (int64_t j = 0; j < a.width; ++j) h.out[q * a.out.row + j * a.out.col] = 0;
-    return;
-  }
   double top = -std::numeric_limits<double>::infinity();
   for (int64_t key = 0; key < a.keys; ++key) {
     p[key] = score(a, h, q, key);
@@ -44,11 +40,12 @@ void run_query(const Attention& a, const AttentionHead& h, int64_t q, double* p)
     p[key] = std::exp(p[key] - top);
     total += p[key];
   }
+  const bool zero = std::isnan(total) && becomes_zero(a, h, q);
   for (int64_t j = 0; j < a.width; ++j) {
     double sum = 0;
     for (int64_t key = 0; key < a.keys; ++key)
       sum += p[key] / total * static_cast<double>(h.v[key * a.v.row + j * a.v.col]);
-    h.out[q * a.out.row + j * a.out.col] = static_cast<float>(sum);
+    h.out[q * a.out.row + j * a.out.col] = zero ? 0.0f : static_cast<float>(sum);
   }
 }
 }  // namespace

@@ -112,13 +112,15 @@ class RowWorker {
     softmax_.rows(s, s, 1, r.count());
   }
 
-  // `doubtful`: no key may have been seen.
+  // `doubtful`: its weights are NaN, or there is none.
   void write(int64_t row, const float* from, bool doubtful) const {
     const AttentionHead h = head_of(row);
     const int64_t q = row % a_.queries;
     float* to = h.out + q * a_.out.row;
-    if (doubtful && sees_none(a_, h, q))
-      std::fill_n(to, a_.width, a_.empty_is_zero ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    if (doubtful && becomes_zero(a_, h, q))
+      std::fill_n(to, a_.width, 0.0f);
+    else if (doubtful && sees_none(a_, h, q))
+      std::fill_n(to, a_.width, std::numeric_limits<float>::quiet_NaN());
     else
       std::copy_n(from, a_.width, to);
   }

@@ -142,14 +142,10 @@ void add(float* x, const float* y, int64_t n) {
 }
 
 bool exceeds(const float* x, int64_t n, float limit) {
+  vf top = splat(limit);
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const vi within = load(x + i) <= limit;  // all bits of a lane
-    int32_t all = -1;
-#pragma GCC unroll 16
-    for (int lane = 0; lane < kLanes; ++lane) all &= within[lane];
-    if (all == 0) return true;
-  }
+  for (; i + kLanes <= n; i += kLanes) top = max_keep_nan(top, load(x + i));
+  if (!(max_lanes(top) <= limit)) return true;
   for (; i < n; ++i)
     if (!(x[i] <= limit)) return true;
   return false;

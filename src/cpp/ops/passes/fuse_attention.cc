@@ -79,6 +79,10 @@ class Match {
   // From the weights to the product with V, and the raster behind it.
   bool down(Ref weights) {
     for (int step = 0; step < kMostSteps; ++step) {
+      if (const int guard = nan_guard(weights); guard >= 0) {
+        weights = program_.nodes[guard].outputs[0];
+        continue;
+      }
       if (!uses_.private_to_one(weights)) return false;
       const int reader = uses_.readers(weights)[0];
       const ProgramNode& node = program_.nodes[reader];
@@ -106,6 +110,24 @@ class Match {
       return take(Spec::kV, node.inputs[1], out, false);
     }
     return false;
+  }
+
+  // Where(IsNaN(weights), 0, weights), as torch writes it: the number of the Where, or -1.
+  int nan_guard(Ref weights) {
+    const std::vector<int>& readers = uses_.readers(weights);
+    if (readers.size() != 2 || uses_.is_output(weights)) return -1;
+    const auto is = [&](int node, std::string_view name) { return program_.nodes[node].op->name == name; };
+    const auto [nan, where] = std::minmax(readers[0], readers[1]);
+    if (!is(nan, "IsNaN") || !is(where, "Where") || !uses_.private_to_one(program_.nodes[nan].outputs[0]))
+      return -1;
+    const ProgramNode& guard = program_.nodes[where];
+    if (guard.inputs[0] != program_.nodes[nan].outputs[0] || guard.inputs[2] != weights ||
+        number(guard.inputs[1]) != 0.0)
+      return -1;
+    count(nan);
+    count(where);
+    spec_.empty = Empty::never_nan;
+    return where;
   }
 
   // Where(ReduceMax(bias) == -infinity, 0, weights), as ONNX defines Attention: a query without any key is 0.
@@ -137,7 +159,8 @@ class Match {
   // What decides whether a query has keys has to be all that hides them.
   bool settle_empty() {
     if (empty_of_ < 0) return true;
-    spec_.empty_is_zero = true;
+    if (spec_.empty == Empty::never_nan) return false;
+    spec_.empty = Empty::zero;
     return bias_ == empty_of_ && inputs_[Spec::kMore] < 0 && inputs_[Spec::kKeep] < 0;
   }
 

@@ -40,7 +40,7 @@ ir::Attributes to_attributes(const AttentionSpec& spec) {
                      {"fill", spec.fill},
                      {"cap", spec.cap},
                      {"band", std::vector{spec.band.first, spec.band.last}},
-                     {"empty_is_zero", int64_t{spec.empty_is_zero}}};
+                     {"empty", static_cast<int64_t>(spec.empty)}};
   for (int i = 0; i < AttentionSpec::kOperands; ++i) {
     const AttentionOperand& o = spec.operands[i];
     std::vector<int64_t> numbers{o.offset, o.row, o.col};
@@ -64,7 +64,7 @@ AttentionSpec attention_spec(const ir::Attributes& attributes) {
   spec.cap = attributes.get_float("cap", 0);
   const std::vector<int64_t> band = attributes.get_ints("band");
   spec.band = {band[0], band[1]};
-  spec.empty_is_zero = attributes.get_int("empty_is_zero", 0) != 0;
+  spec.empty = static_cast<Empty>(attributes.get_int("empty", 0));
   for (int i = 0; i < AttentionSpec::kOperands; ++i) {
     const std::vector<int64_t> numbers = attributes.get_ints(kNames[i]);
     spec.operands[i] = {numbers[0], numbers[1], numbers[2], {numbers.begin() + 3, numbers.end()}};

@@ -27,6 +27,10 @@ struct KeyBand {
   int64_t scores(int64_t queries, int64_t keys) const;
 };
 
+// What a query becomes whose weights are NaN. `zero`: 0, where -infinities hide every key from it.
+// `never_nan`: 0 whatever the reason.
+enum class Empty { nan, zero, never_nan };
+
 struct AttentionSpec {
   enum Operand { kQ, kK, kV, kBias, kKeep, kMore, kOut, kOperands };
 
@@ -37,7 +41,7 @@ struct AttentionSpec {
   double fill = 0;         // what it becomes elsewhere
   double cap = 0;          // not 0: scores become cap * tanh(score) before a bias is added
   KeyBand band;
-  bool empty_is_zero = false;  // a query from which -infinities hide every key: 0 instead of NaN
+  Empty empty = Empty::nan;
   std::array<AttentionOperand, kOperands> operands;
 
   int64_t head_count() const;
