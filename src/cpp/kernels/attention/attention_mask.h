@@ -5,7 +5,8 @@
 // -infinity, and a query without any key is then the mean of all values.
 #pragma once
 
-#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_problem.h"
+#include "kernels/attention/attention_table.h"
 
 namespace walle::kernels {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/thread_pool.h"
+#include "kernels/attention/attention.h"
 #include "kernels/attention/attention_mask.h"
 #include "kernels/workspace.h"
 

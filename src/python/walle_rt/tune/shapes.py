@@ -170,7 +170,8 @@ def _attention_of_few(draw: _Draw) -> Any:
         helper.make_node("Softmax", ["scores"], ["shares"]),
         helper.make_node("MatMul", ["shares", "v_flat"], ["y"]),
     ]
-    inputs = {"x": (1, heads, queries, size), "z": (1, shared, keys, size), "v": (1, shared, keys, size)}
+    cache = (1, shared, keys, size)
+    inputs: dict[str, tuple[int, ...]] = {"x": (1, heads, queries, size), "z": cache, "v": cache}
     return f"{heads}/{shared} of {queries}x{keys}x{size}", _model(nodes, inputs, weights)
 
 
