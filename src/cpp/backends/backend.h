@@ -32,6 +32,9 @@ struct Candidate {
   // Bound of its error against float64, as a multiple of the error of the sums an operator is defined by in
   // its own arithmetic. Above 1: another way to the result, which sessions may forbid (accuracy="strict").
   float error = 1;
+  // The definition, element by element. A search leaves it to nodes for which its backend has nothing else:
+  // one price stands for kinds as far apart as Neg and Sqrt, and where it is off, the definition would win.
+  bool reference = false;
 };
 
 // A node with its operands' types: all a backend may look at.

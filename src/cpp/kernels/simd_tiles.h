@@ -21,6 +21,21 @@ constexpr int kMr = 6;
 constexpr int kVectors = 2;
 constexpr int kNr = kVectors * kLanes;
 
+// acc[i] += a[i * step] * b: one step of the depth, b of V vectors.
+template <int M, int V>
+inline __attribute__((always_inline)) void multiply_add(vf (&acc)[M][V], const float* __restrict a,
+                                                        int64_t step, const float* b) {
+  vf bv[V];
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+#pragma GCC unroll 14
+  for (int i = 0; i < M; ++i) {
+    const vf av = splat(a[i * step]);
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+  }
+}
+
 // tile<1, ...> to tile<kMr, ...>: what a table of tiles by number of rows holds.
 #define WALLE_TILES_6(tile, ...)                                                          \
   tile<1, __VA_ARGS__>, tile<2, __VA_ARGS__>, tile<3, __VA_ARGS__>, tile<4, __VA_ARGS__>, \

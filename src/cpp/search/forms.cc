@@ -19,6 +19,7 @@ double Forms::best_ms(const ops::ProgramNode& node) {
   const CostModel& costs = options_.costs ? *options_.costs : reference_costs();
   auto choices = choices_for(program_, node, backends_, options_.threads, costs, options_.most_error);
   if (!choices.ok()) return kNever;
+  if (options_.search) drop_references(*choices);
   // What cannot be measured keeps its prediction.
   if (options_.tune > 0) (void)tuner_.measure(node, *choices);
   return std::ranges::min(*choices, {}, &Choice::cost_ms).cost_ms();

@@ -51,6 +51,7 @@ Result<Choices> find_choices(const ops::Program& program, const Views& views, co
       return !std::ranges::all_of(program.nodes[i].inputs,
                                   [&](ops::Ref r) { return finds(program, views, memory, r); });
     });
+    if (options.search) drop_references(choices);
     out.nodes.push_back(static_cast<int>(i));
     out.all.push_back(std::move(choices));
   }

@@ -33,6 +33,15 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
                        "cast the inputs to float32 or choose another backend");
 }
 
+void drop_references(std::vector<Choice>& choices) {
+  std::vector<const backends::Backend*> able;
+  for (const Choice& c : choices)
+    if (!c.candidate.reference) able.push_back(c.backend);
+  std::erase_if(choices, [&](const Choice& c) {
+    return c.candidate.reference && std::ranges::find(able, c.backend) != able.end();
+  });
+}
+
 namespace {
 // Who holds each living value, in the order of Walk::living_.
 using Held = std::vector<Holders>;

@@ -29,6 +29,9 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
                                         const std::vector<const backends::Backend*>& backends, int threads,
                                         const CostModel& costs, double most_error = kNormalError);
 
+// Leaves out references of backends that have anything else for the node (Candidate::reference).
+void drop_references(std::vector<Choice>& choices);
+
 // costs[node][backend] is infinity where the backend cannot run the node; memory_of[backend] numbers
 // memories.
 Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,

@@ -186,5 +186,16 @@ TEST(Plan, TakesNothingThatStraysFurtherThanAllowed) {
   EXPECT_EQ(make_plan(p, {&some}, {})->steps[0].losers.size(), 1u) << "what is forbidden is no loser either";
 }
 
+TEST(Plan, TakesAReferenceWhereItsBackendHasNothingElse) {
+  const Cheap cheap("cheap", "*");
+  const ops::Program fast = one_node(kRelu), odd = one_node(kOdd);
+  const auto algorithm = [&](const ops::Program& p, bool search) {
+    return make_plan(p, {&cheap}, {.search = search})->steps[0].chosen.candidate.algorithm;
+  };
+  EXPECT_EQ(algorithm(fast, true), "slow");
+  EXPECT_EQ(algorithm(odd, true), "definition");
+  EXPECT_EQ(algorithm(fast, false), "definition");
+}
+
 }  // namespace
 }  // namespace walle::search

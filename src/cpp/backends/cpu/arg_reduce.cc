@@ -12,7 +12,7 @@ bool supports(const NodeView& node) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "arg_reduce_reference", threads));
+  out.push_back(reference_candidate(node, "arg_reduce_reference", threads));
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {

@@ -89,7 +89,7 @@ bool together(const kernels::Steps& steps, int64_t columns) { return steps.col =
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   const AttentionSpec spec = ops::attention_spec(node.attrs());
   const kernels::Attention a = kernel_form(node);
-  Candidate plain = single_candidate(node, "attention_reference", threads);
+  Candidate plain = reference_candidate(node, "attention_reference", threads);
   plain.workspace_bytes = threads * kernels::attention_reference_bytes(a);
   out.push_back(std::move(plain));
   const auto isa = float_isa(node);

@@ -28,7 +28,7 @@ kernels::Broadcast plan_of(const NodeView& node) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "eltwise_binary_reference", threads));
+  out.push_back(reference_candidate(node, "eltwise_binary_reference", threads));
   const auto isa = float_isa(node);
   // Mod, Power and the comparisons have no vector form, and a run with gaps would be gathered
   // element by element.

@@ -15,7 +15,7 @@ namespace {
 bool supports(const NodeView& node) { return node.dtype(0) == DType::float32; }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  Candidate c = single_candidate(node, "box_selection_reference", threads);
+  Candidate c = reference_candidate(node, "box_selection_reference", threads);
   // The order of the boxes by score, of one class at a time.
   c.workspace_bytes = node.shape(0)[1] * static_cast<int64_t>(sizeof(int32_t));
   out.push_back(std::move(c));

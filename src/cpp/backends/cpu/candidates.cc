@@ -54,6 +54,12 @@ Candidate single_candidate(const NodeView& node, std::string_view kernel, int th
   return c;
 }
 
+Candidate reference_candidate(const NodeView& node, std::string_view kernel, int threads) {
+  Candidate c = single_candidate(node, kernel, threads);
+  c.reference = true;
+  return c;
+}
+
 Candidate vector_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,
                            int choice, std::string_view detail) {
   const std::string_view set = isa_name(isa);

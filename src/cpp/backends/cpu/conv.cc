@@ -61,7 +61,7 @@ Candidate product_candidate(const NodeView& node, const kernels::Conv& c, kernel
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "conv_reference", threads));
+  out.push_back(reference_candidate(node, "conv_reference", threads));
   const auto isa = float_isa(node);
   if (!isa || node.out_shape(0).elements() == 0) return;  // planes and tiles are made of at least one element
   const kernels::Conv conv = kernels::make_conv(conv_shape(node), *isa);

@@ -23,6 +23,9 @@ struct CpuOp {
 // they come from, one call. `kernel` is static text and names the algorithm too.
 Candidate single_candidate(const NodeView& node, std::string_view kernel, int threads = 1);
 
+// The same of a kernel that does what the definition says.
+Candidate reference_candidate(const NodeView& node, std::string_view kernel, int threads = 1);
+
 // The same of a kernel that is compiled per instruction set; `detail` stands in the algorithm's name between
 // the kernel's and the set's. `choice` comes back in prepare().
 Candidate vector_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,

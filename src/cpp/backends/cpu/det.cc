@@ -10,7 +10,7 @@ bool supports(const NodeView& node) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  Candidate c = single_candidate(node, "norm_determinant_reference", threads);
+  Candidate c = reference_candidate(node, "norm_determinant_reference", threads);
   const int64_t n = node.shape(0).back();
   // float64 whatever the dtype: elimination loses digits with every row, and a matrix is small.
   c.workspace_bytes = n * n * static_cast<int64_t>(sizeof(double));

@@ -70,7 +70,7 @@ bool rows_apply(const NodeView& node, const Shape& normalized) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  Candidate c = single_candidate(node, "layer_norm_reference", threads);
+  Candidate c = reference_candidate(node, "layer_norm_reference", threads);
   const auto axis = axis_of(node);
   const Shape& x = node.shape(0);
   // A row for the scale and one for the bias, wanted or not: that is known only when operands are looked at.

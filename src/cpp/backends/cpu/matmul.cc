@@ -119,7 +119,7 @@ Candidate simd_candidate(const NodeView& node, const kernels::GemmTable& table, 
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "gemm_reference", threads));
+  out.push_back(reference_candidate(node, "gemm_reference", threads));
   const auto isa = float_isa(node);
   if (!isa) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);

@@ -18,7 +18,7 @@ bool supports(const NodeView& node) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "pool_reference", threads));
+  out.push_back(reference_candidate(node, "pool_reference", threads));
   const auto isa = float_isa(node);
   if (!isa || node.out_shape(0).elements() == 0) return;  // planes and tiles are made of at least one element
   const kernels::PoolShape shape = pool_shape(node);

@@ -38,7 +38,7 @@ bool is_rows(const kernels::ReducePlan& plan) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  Candidate plain = single_candidate(node, "reduce_reference", threads);
+  Candidate plain = reference_candidate(node, "reduce_reference", threads);
   const auto plan = plan_of(node);
   const bool in_rows = plan.ok() && is_rows(*plan);
   // A row costs something however short it is: its lanes are added in halves.

@@ -11,11 +11,11 @@ bool supports(const NodeView& node) {
 }
 
 void align_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "roi_align_reference", threads));
+  out.push_back(reference_candidate(node, "roi_align_reference", threads));
 }
 
 void max_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "max_roi_pool_reference", threads));
+  out.push_back(reference_candidate(node, "max_roi_pool_reference", threads));
 }
 
 kernels::Roi common(const NodeView& node) {

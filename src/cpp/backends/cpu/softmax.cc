@@ -34,7 +34,7 @@ Result<kernels::Softmax> spec_of(const NodeView& node) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "softmax_reference", threads));
+  out.push_back(reference_candidate(node, "softmax_reference", threads));
   const auto isa = float_isa(node);
   const auto spec = spec_of(node);
   // Rows must lie together, and LogSoftmax is rare outside training. An empty axis has no maximum.

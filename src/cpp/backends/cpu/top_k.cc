@@ -23,7 +23,7 @@ kernels::TopK spec_of(const NodeView& node) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  Candidate c = single_candidate(node, "sort_top_k_reference", threads);
+  Candidate c = reference_candidate(node, "sort_top_k_reference", threads);
   c.workspace_bytes = spec_of(node).axis * static_cast<int64_t>(sizeof(int64_t));
   out.push_back(std::move(c));
 }

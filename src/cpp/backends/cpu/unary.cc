@@ -22,7 +22,7 @@ bool supports(const NodeView& node) {
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "eltwise_unary_reference", threads));
+  out.push_back(reference_candidate(node, "eltwise_unary_reference", threads));
   const auto isa = float_isa(node);
   UnaryParams params;  // not used here: which kernel there is does not depend on them
   if (!isa || !kernels::unary_f32(*kind_of(node), *isa, params)) return;

@@ -10,7 +10,7 @@ namespace {
 bool supports(const NodeView& node) { return node.dtype(0) == DType::boolean; }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  out.push_back(single_candidate(node, "eltwise_select_reference", threads));
+  out.push_back(reference_candidate(node, "eltwise_select_reference", threads));
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {

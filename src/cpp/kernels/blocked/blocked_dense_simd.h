@@ -76,15 +76,7 @@ void dense_tile(const BlockedDense& d, int64_t first) {
       const int64_t n = min64(kBlock, d.channels - block);
 #pragma GCC unroll 2
       for (int64_t l = 0; l < n; ++l) {
-        vf bv[V];
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
-#pragma GCC unroll 14
-        for (int i = 0; i < M; ++i) {
-          const vf av = splat(p[i * step]);
-#pragma GCC unroll 2
-          for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
-        }
+        multiply_add(acc, p, step, b);
         ++p;
         b += kNr;
       }

@@ -37,15 +37,7 @@ void tile(const LaneProduct& p, const float* a, const float* b, float* c) {
       const int64_t n = min64(kLanes, end - block);
 #pragma GCC unroll 2
       for (int64_t l = 0; l < n; ++l) {
-        vf bv[V];
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
-#pragma GCC unroll 14
-        for (int i = 0; i < M; ++i) {
-          const vf av = splat(x[i * kLanes]);
-#pragma GCC unroll 2
-          for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
-        }
+        multiply_add(acc, x, kLanes, b);
         ++x;
         b += kNr;
       }
@@ -89,16 +81,7 @@ void window_tile(const LaneWindows& w, const float* rows, float* c) {
     const int64_t end = w.depth - l > kWindowChain ? l + kWindowChain : w.depth;
     vf acc[kMr][V] = {};
     for (; l < end; ++l) {
-      const float* p = rows + w.offset[l];
-      vf bv[V];
-#pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
-#pragma GCC unroll 14
-      for (int i = 0; i < kMr; ++i) {
-        const vf av = splat(p[i * S]);
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
-      }
+      multiply_add(acc, rows + w.offset[l], S, b);
       b += kNr;
     }
     store_sums<kMr, V>(acc, c, from > 0);
