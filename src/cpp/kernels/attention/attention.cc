@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "base/thread_pool.h"
@@ -30,10 +31,12 @@ struct Sizes {
         q(whole_lines(a.depth * gemm.nr + kSlackFloats)),
         scores(whole_lines(a.keys * gemm.nr + kSlackFloats)),
         bias(a.has_bias && !by_product(a) ? scores : 0),
-        inverse(whole_lines(gemm.nr)) {}
-  int64_t total() const { return k + v + q + scores + bias + inverse; }
+        inverse(whole_lines(gemm.nr)),
+        blocks(ceil_div(a.queries, int64_t{gemm.nr})),
+        ranges(whole_lines(blocks * static_cast<int64_t>(sizeof(KeyRange)) / kFloatBytes)) {}
+  int64_t total() const { return k + v + q + scores + bias + inverse + ranges; }
 
-  int64_t k, v, q, scores, bias, inverse;
+  int64_t k, v, q, scores, bias, inverse, blocks, ranges;
 };
 
 // One thread's blocks, one after the other.
@@ -50,6 +53,8 @@ class Worker {
     scores_ = take(sizes.scores);
     bias_ = take(sizes.bias);
     inverse_ = take(sizes.inverse);
+    ranges_ = {reinterpret_cast<KeyRange*>(at), static_cast<size_t>(sizes.blocks)};
+    forget_ranges();
   }
 
   // Queries [q0, q1) of a head; q0 is a multiple of nr.
@@ -68,7 +73,7 @@ class Worker {
   }
 
   void block(const AttentionHead& h, int64_t q, int64_t count) {
-    KeyRange r = seen_keys(table_, a_, h, q, count);
+    KeyRange r = range(h, q, count);
     float* out = h.out + q * a_.out.row;
     if (r.count() <= 0) {
       for (int64_t i = 0; i < count; ++i) fill_empty(out + i * a_.out.row);
@@ -86,6 +91,16 @@ class Worker {
     for (int64_t i = 0; i < count; ++i)
       if (std::isnan(inverse_[i]) && becomes_zero(a_, h, q + i)) fill_empty(out + i * a_.out.row);
   }
+
+  // Looked for once where heads that follow one another share masks, as they do in decoders.
+  KeyRange range(const AttentionHead& h, int64_t q, int64_t count) {
+    if (h.bias != masks_.bias || h.more != masks_.more || h.keep != masks_.keep) forget_ranges();
+    masks_ = h;
+    KeyRange& r = ranges_[static_cast<size_t>(q / gemm_.nr)];
+    if (r.from == kUnknown) r = seen_keys(table_, a_, h, q, count);
+    return r;
+  }
+  void forget_ranges() { std::fill(ranges_.begin(), ranges_.end(), KeyRange{kUnknown, 0}); }
 
   void fill_empty(float* row) const {
     std::fill_n(row, a_.width, a_.empty == Empty::nan ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
@@ -153,9 +168,13 @@ class Worker {
     }
   }
 
+  static constexpr int64_t kUnknown = -1;
+
   const GemmTable& gemm_;
   const AttentionTable& table_;
   const Attention& a_;
+  std::span<KeyRange> ranges_;  // of each block of queries, under the masks of masks_
+  AttentionHead masks_;
   float *k_, *v_, *q_, *scores_, *bias_, *inverse_;
   const float* packed_k_ = nullptr;
   const float* packed_v_ = nullptr;

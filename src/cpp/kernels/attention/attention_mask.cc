@@ -30,8 +30,11 @@ class Masks {
   bool shows_one(int64_t q, KeyRange r) const {
     r.from = std::max(r.from, q + a_.band.first);
     r.to = std::min(r.to, q + a_.band.last + 1);
-    for (int64_t key = r.to; key-- > r.from;)
-      if (!hide(q, {key, key + 1})) return true;
+    // Of two masks each may show a key that the other hides.
+    const bool one = (h_.bias != nullptr) + (h_.more != nullptr) + (keep_ != nullptr) == 1;
+    const int64_t step = one ? kTogether : 1;
+    for (int64_t to = r.to; to > r.from; to -= step)
+      if (!hide(q, {std::max(r.from, to - step), to})) return true;
     return false;
   }
 
