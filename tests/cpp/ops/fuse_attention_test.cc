@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 
 #include "ops/lower.h"
 #include "ops/passes/merge_rasters.h"
@@ -22,6 +23,7 @@ class Builder {
     return program_.inputs.back();
   }
   Ref number(float value) { return lowering_.add_constant(*Tensor::scalar(value)); }
+  Ref constant(Tensor value) { return lowering_.add_constant(std::move(value)); }
   Ref ints(const std::vector<int64_t>& values) {
     return lowering_.add_constant(*Tensor::from<int64_t>(Shape{std::ssize(values)}, values));
   }
@@ -96,6 +98,15 @@ INSTANTIATE_TEST_SUITE_P(
                    return b.op("Where",
                                {b.input(Shape{2, 1, 1, 7}, DType::boolean), b.number(-1e9f), biased});
                  }},
+        Spelling{"TwoMasks",
+                 [](Builder& b, Ref s) {
+                   return b.op("Add", {b.op("Add", {s, b.input(Shape{2, 1, 1, 7})}), b.input(Shape{5, 7})});
+                 }},
+        Spelling{"Capped",
+                 [](Builder& b, Ref s) {
+                   const Ref soft = b.op("Tanh", {b.op("Div", {s, b.number(30)})});
+                   return b.op("Add", {b.op("Mul", {soft, b.number(30)}), b.input(Shape{5, 7})});
+                 }},
         Spelling{"HeadsAsOneAxis",
                  [](Builder& b, Ref s) {
                    const Ref flat =
@@ -111,6 +122,115 @@ TEST(FuseAttention, ScaleOfQAndKIsTaken) {
   const Ref shares = b.op("Softmax", {b.op("MatMul", {q, k})});
   EXPECT_EQ(b.fused({b.op("MatMul", {shares, b.heads(7)})}), "attention");
   EXPECT_DOUBLE_EQ(b.spec().scale, 0.125);
+}
+
+// [5, 7], by what a query sees and what the other scores become.
+Tensor mask(const std::function<bool(int64_t q, int64_t key)>& sees, float hidden) {
+  std::vector<float> values;
+  for (int64_t q = 0; q < 5; ++q)
+    for (int64_t key = 0; key < 7; ++key) values.push_back(sees(q, key) ? 0 : hidden);
+  return *Tensor::from<float>(Shape{5, 7}, values);
+}
+
+AttentionSpec spec_with(Tensor constant, size_t inputs) {
+  Builder b;
+  const Ref product = b.op("MatMul", {b.heads(5), b.heads(7, true)});
+  const Ref shares = b.op("Softmax", {b.op("Add", {product, b.constant(std::move(constant))})});
+  EXPECT_EQ(b.fused({b.op("MatMul", {shares, b.heads(7)})}), "attention");
+  EXPECT_EQ(b.program().nodes.back().inputs.size(), inputs);
+  return b.spec();
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+TEST(FuseAttention, ConstantMasksThatAreBandsAreNotRead) {
+  const auto causal = [](int64_t q, int64_t key) { return key <= q + 1; };
+  for (const float hidden : {-kInfinity, kLowest}) {
+    const KeyBand band = spec_with(mask(causal, hidden), 3).band;
+    EXPECT_EQ(band.last, 1);
+    EXPECT_EQ(band.first, -KeyBand::kOpen);
+    EXPECT_EQ(band.scores(5, 7), 2 + 3 + 4 + 5 + 6);
+  }
+  const auto window = [](int64_t q, int64_t key) { return q - 2 <= key && key <= q; };
+  EXPECT_EQ(spec_with(mask(window, -kInfinity), 3).band.first, -2);
+  const auto all = [](int64_t, int64_t) { return true; };
+  EXPECT_EQ(spec_with(mask(all, 0), 3).band.last, KeyBand::kOpen);
+  // The first queries see nothing: NaN by -infinity, the mean of all by a number.
+  const auto late = [](int64_t q, int64_t key) { return key <= q - 2; };
+  EXPECT_EQ(spec_with(mask(late, -kInfinity), 3).band.last, -2);
+  EXPECT_EQ(spec_with(mask(late, kLowest), 4).band.last, KeyBand::kOpen);
+}
+
+TEST(FuseAttention, OtherConstantMasksStay) {
+  const auto causal = [](int64_t q, int64_t key) { return key <= q; };
+  EXPECT_EQ(spec_with(mask(causal, -1e4f), 4).band.last, KeyBand::kOpen);
+  const auto holes = [](int64_t q, int64_t key) { return key <= q && key != 1; };
+  EXPECT_EQ(spec_with(mask(holes, -kInfinity), 4).band.last, KeyBand::kOpen);
+  const auto blocks = [](int64_t q, int64_t key) { return key / 2 <= q / 2; };
+  EXPECT_EQ(spec_with(mask(blocks, -kInfinity), 4).band.last, KeyBand::kOpen);
+}
+
+TEST(FuseAttention, ABandIsTakenFromBesideAnotherMask) {
+  const auto causal = [](int64_t q, int64_t key) { return key <= q; };
+  for (const float hidden : {-kInfinity, kLowest}) {
+    Builder b;
+    const Ref product = b.op("MatMul", {b.heads(5), b.heads(7, true)});
+    const Ref padded = b.op("Add", {product, b.input(Shape{2, 1, 1, 7})});
+    const Ref shares = b.op("Softmax", {b.op("Add", {padded, b.constant(mask(causal, hidden))})});
+    EXPECT_EQ(b.fused({b.op("MatMul", {shares, b.heads(7)})}), "attention");
+    // Together two finite masks may hide all keys of a query, which a band would not show.
+    const bool band = hidden == -kInfinity;
+    EXPECT_EQ(b.spec().band.last, band ? 0 : KeyBand::kOpen);
+    EXPECT_EQ(b.program().nodes.back().inputs.size(), band ? 4 : 6);
+    EXPECT_EQ(b.spec().operands[AttentionSpec::kBias].heads.size(), 2);
+  }
+}
+
+TEST(FuseAttention, ACacheThatIsAResultIsReadInPlace) {
+  Builder b;
+  const auto whole = [&] {
+    return b.op("Concat", {b.input(Shape{2, 2, 6, 6}), b.input(Shape{2, 2, 1, 6})}, {{"axis", int64_t{2}}});
+  };
+  const auto repeated = [&](Ref x) {
+    const Ref apart = b.op("Reshape", {x, b.ints({2, 2, 1, 7, 6})});
+    return b.op("Reshape", {b.op("Expand", {apart, b.ints({2, 2, 2, 7, 6})}), b.ints({2, 4, 7, 6})});
+  };
+  const Ref k = whole(), v = whole();
+  const Ref turned = b.op("Transpose", {repeated(k)}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  const Ref shares = b.op("Softmax", {b.op("MatMul", {b.heads(5), turned})});
+  EXPECT_EQ(b.fused({b.op("MatMul", {shares, repeated(v)}), k, v}), "raster raster attention");
+  EXPECT_EQ(b.spec().start(AttentionSpec::kV, 3), 42);
+}
+
+TEST(FuseAttention, GuardsAgainstQueriesWithoutKeysAreTaken) {
+  const auto guarded = [](const std::function<Ref(Builder&, Ref bias, Ref shares)>& guard) {
+    Builder b;
+    const Ref bias = b.input(Shape{5, 7});
+    const Ref product = b.op("MatMul", {b.heads(5), b.heads(7, true)});
+    const Ref shares = b.op("Softmax", {b.op("Add", {product, bias})});
+    const std::string names = b.fused({b.op("MatMul", {guard(b, bias, shares), b.heads(7)})});
+    return names == "attention" ? std::to_string(static_cast<int>(b.spec().empty)) : names;
+  };
+  const auto largest = [](Builder& b, Ref x) { return b.op("ReduceMax", {x, b.ints({-1})}); };
+  EXPECT_EQ(guarded([&](Builder& b, Ref bias, Ref p) {
+              const Ref none = b.op("Equal", {largest(b, bias), b.number(-kInfinity)});
+              return b.op("Where", {none, b.number(0), p});
+            }),
+            "1");
+  EXPECT_EQ(
+      guarded([](Builder& b, Ref, Ref p) { return b.op("Where", {b.op("IsNaN", {p}), b.number(0), p}); }),
+      "2");
+  // Of another mask, or another number: whatever it means, it is no guard.
+  EXPECT_EQ(guarded([&](Builder& b, Ref, Ref p) {
+              const Ref none = b.op("Equal", {largest(b, b.input(Shape{5, 7})), b.number(-kInfinity)});
+              return b.op("Where", {none, b.number(0), p});
+            }).find("attention"),
+            std::string::npos);
+  EXPECT_EQ(guarded([](Builder& b, Ref, Ref p) {
+              return b.op("Where", {b.op("IsNaN", {p}), b.number(1), p});
+            }).find("attention"),
+            std::string::npos);
 }
 
 TEST(FuseAttention, KeyHeadsThatAreRepeatedAreReadInPlace) {

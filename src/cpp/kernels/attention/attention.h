@@ -12,39 +12,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/attention/attention_problem.h"
 #include "kernels/attention/attention_table.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/softmax/softmax_table.h"
 
 namespace walle::kernels {
 
 const AttentionTable& attention_table(Isa isa);
-
-// From one row to the next and from one column to the next, in elements.
-struct Steps {
-  int64_t row = 0;
-  int64_t col = 1;
-};
-
-struct Attention {
-  int64_t queries = 0, keys = 0, depth = 0, width = 0;  // `width`: columns of V; all are at least 1
-  float scale = 1;
-  Steps q, k, v;  // [queries, depth], [keys, depth], [keys, width]
-  // [queries, keys] each: what is added to the scores, and where they count. Absent where a head has none.
-  Steps bias, keep;
-  bool keep_value = true;  // of `keep`: where a score stays
-  float fill = 0;          // what a score becomes elsewhere, after the bias
-  Steps out;               // [queries, width]; the vector kernel wants columns that lie together
-};
-
-// Where one head's operands start.
-struct AttentionHead {
-  const float* q = nullptr;
-  const float* k = nullptr;
-  const float* v = nullptr;
-  const float* bias = nullptr;
-  const bool* keep = nullptr;
-  float* out = nullptr;
-};
 
 // `heads` of a kernel run: the i-th by a function, so that a plan keeps offsets and a run has addresses.
 struct AttentionHeads {
@@ -53,15 +28,24 @@ struct AttentionHeads {
   const void* object = nullptr;
 };
 
-// Scratch for one thread, for heads with a bias per query or without.
-int64_t attention_workspace_bytes(const GemmTable& gemm, const Attention& a, bool has_bias);
+// Blocks of many queries. Scratch for one thread:
+int64_t attention_workspace_bytes(const GemmTable& gemm, const Attention& a);
 
 // On at most `threads` threads; `workspace` holds threads * attention_workspace_bytes, 64-byte aligned. Heads
-// that follow one another and share keys and values pack them once.
-void run_attention(const GemmTable& gemm, const AttentionTable& table, const Attention& a, bool has_bias,
+// that follow one another and share keys and values pack them once. Keys that no query of a block sees are
+// not computed (see attention_mask.h); what they hold must be finite.
+void run_attention(const GemmTable& gemm, const AttentionTable& table, const Attention& a,
                    const AttentionHeads& heads, int threads, std::byte* workspace);
 
-// As the definition says, in double: what the other is compared with. Scratch: a score per key and thread.
+// Few queries, as when a text is continued word by word: keys and values are read where they lie, once for
+// all heads that follow one another and share them. They, and the result, have columns that lie together, and
+// at most kMostRowsDepth of them.
+inline constexpr int64_t kMostRowsDepth = 1024;
+int64_t attention_rows_workspace_bytes(const Attention& a);
+void run_attention_rows(const AttentionTable& table, const SoftmaxTable& softmax, const Attention& a,
+                        const AttentionHeads& heads, int threads, std::byte* workspace);
+
+// As the definition says, in double: what the others are compared with. Scratch: a score per key and thread.
 int64_t attention_reference_bytes(const Attention& a);
 void run_attention_reference(const Attention& a, const AttentionHeads& heads, int threads,
                              std::byte* workspace);

@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "kernels/attention/attention.h"
+#include "kernels/attention/attention_mask.h"
 #include "kernels/workspace.h"
 
 namespace walle::kernels {
@@ -19,12 +20,15 @@ double score(const Attention& a, const AttentionHead& h, int64_t q, int64_t key)
     sum += static_cast<double>(h.q[q * a.q.row + l * a.q.col]) *
            static_cast<double>(h.k[key * a.k.row + l * a.k.col]);
   sum *= static_cast<double>(a.scale);
+  if (a.cap != 0) sum = static_cast<double>(a.cap) * std::tanh(sum);
   if (h.bias) sum += static_cast<double>(h.bias[q * a.bias.row + key * a.bias.col]);
+  if (h.more) sum += static_cast<double>(h.more[q * a.more.row + key * a.more.col]);
   if (h.keep && h.keep[q * a.keep.row + key * a.keep.col] != a.keep_value) sum = static_cast<double>(a.fill);
-  return sum;
+  const bool within = q + a.band.first <= key && key <= q + a.band.last;
+  return within ? sum : -std::numeric_limits<double>::infinity();
 }
 
-// A query whose scores are all -infinity becomes NaN, as the softmax by itself has it.
+// A query whose scores are all -infinity becomes NaN, as the softmax by itself has it, or 0.
 void run_query(const Attention& a, const AttentionHead& h, int64_t q, double* p) {
   double top = -std::numeric_limits<double>::infinity();
   for (int64_t key = 0; key < a.keys; ++key) {
@@ -36,11 +40,12 @@ void run_query(const Attention& a, const AttentionHead& h, int64_t q, double* p)
     p[key] = std::exp(p[key] - top);
     total += p[key];
   }
+  const bool zero = std::isnan(total) && becomes_zero(a, h, q);
   for (int64_t j = 0; j < a.width; ++j) {
     double sum = 0;
     for (int64_t key = 0; key < a.keys; ++key)
       sum += p[key] / total * static_cast<double>(h.v[key * a.v.row + j * a.v.col]);
-    h.out[q * a.out.row + j * a.out.col] = static_cast<float>(sum);
+    h.out[q * a.out.row + j * a.out.col] = zero ? 0.0f : static_cast<float>(sum);
   }
 }
 }  // namespace

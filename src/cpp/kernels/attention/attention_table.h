@@ -15,6 +15,19 @@ struct AttentionTable {
   // nr; rows of `out` are out_row apart.
   void (*mix)(const float* p, const float* v, int64_t keys, int64_t queries, int64_t cols,
               const float* inverse, float* out, int64_t out_row);
+  // x[i] = cap * tanh(x[i]).
+  void (*soften)(float* x, int64_t n, float cap);
+  // x[i] += y[i].
+  void (*add)(float* x, const float* y, int64_t n);
+  // Whether one of x is greater than the limit, or NaN.
+  bool (*exceeds)(const float* x, int64_t n, float limit);
+
+  // Of few queries, a row each. s[i][l] = q[i] . k[l]; every pair of rows is `depth` long.
+  void (*dots)(const float* q, int64_t rows, int64_t depth, const float* k, int64_t k_row, int64_t keys,
+               float* s, int64_t s_row);
+  // out[i][j] = sum over keys l of p[i][l] v[l][j].
+  void (*mix_rows)(const float* p, int64_t p_row, int64_t rows, const float* v, int64_t v_row, int64_t keys,
+                   int64_t cols, float* out, int64_t out_row);
 };
 
 }  // namespace walle::kernels

@@ -16,15 +16,15 @@ ir::Cost cost(const ir::Attributes& attributes, std::span<const ir::InferInput> 
   const AttentionSpec spec = attention_spec(attributes);
   // Per score: the two products, and a softmax as it is counted by itself.
   constexpr double kSoftmax = 8;
-  const double scores = static_cast<double>(spec.head_count()) * static_cast<double>(spec.queries) *
-                        static_cast<double>(spec.keys);
+  const double scores =
+      static_cast<double>(spec.head_count()) * static_cast<double>(spec.band.scores(spec.queries, spec.keys));
   return {scores * (2 * static_cast<double>(spec.depth + spec.width) + kSoftmax), bytes_of(in, out)};
 }
 }  // namespace
 
 extern const ir::OpDef kAttention_Op{.name = "attention",
                                      .op_class = ir::OpClass::atomic,
-                                     .inputs = {3, 5},
+                                     .inputs = {3, 6},
                                      .infer = refuse,
                                      .cost = cost,
                                      .numeric = ir::NumericClass::accumulation};

@@ -1,6 +1,7 @@
 // Cast to attribute `to` (a DType number); `saturate` concerns float8 only, `round_mode` float8e8m0.
 // `saturate_integers`, from floats to integers of at most 16 bits: the nearest number that `to` holds, and
 // its lowest for NaN; what quantisation ends with.
+#include "ops/lower.h"
 #include "ops/registry.h"
 #include "ops/rules/infer.h"
 
@@ -17,8 +18,14 @@ Status infer(ir::InferContext& c) {
   c.output(0, static_cast<DType>(to), c.shape(0));
   return {};
 }
+
+// To what a value is already, as function bodies for any dtype write it: nothing at all.
+Status lower(LowerContext& c) {
+  if (c.dtype(c.in(0)) == c.out_dtype(0)) c.result(0, c.in(0));
+  return {};
+}
 }  // namespace
 
-extern const ir::OpDef kCastOp{.name = "Cast", .infer = infer};
+extern const ir::OpDef kCastOp{.name = "Cast", .infer = infer, .lower = lower};
 
 }  // namespace walle::ops

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "ops/passes/constant_mask.h"
 #include "ops/passes/uses.h"
 #include "ops/passes/value_digits.h"
 #include "ops/rules/attention.h"
@@ -33,7 +35,7 @@ class Match {
     count(softmax);
     spec_.queries = scores[scores.rank() - 2];
     spec_.keys = scores.back();
-    if (!down(node.outputs[0]) || !up(node.inputs[0])) return std::nullopt;
+    if (!down(node.outputs[0]) || !up(node.inputs[0]) || !settle_empty()) return std::nullopt;
     return make();
   }
   int last() const { return last_; }
@@ -77,10 +79,20 @@ class Match {
   // From the weights to the product with V, and the raster behind it.
   bool down(Ref weights) {
     for (int step = 0; step < kMostSteps; ++step) {
+      if (const int guard = nan_guard(weights); guard >= 0) {
+        weights = program_.nodes[guard].outputs[0];
+        continue;
+      }
       if (!uses_.private_to_one(weights)) return false;
       const int reader = uses_.readers(weights)[0];
       const ProgramNode& node = program_.nodes[reader];
       if (is_view_of_scores(node)) {
+        weights = node.outputs[0];
+        continue;
+      }
+      if (node.op->name == "Where") {
+        if (!empties(node, weights)) return false;
+        count(reader);
         weights = node.outputs[0];
         continue;
       }
@@ -98,6 +110,58 @@ class Match {
       return take(Spec::kV, node.inputs[1], out, false);
     }
     return false;
+  }
+
+  // Where(IsNaN(weights), 0, weights), as torch writes it: the number of the Where, or -1.
+  int nan_guard(Ref weights) {
+    const std::vector<int>& readers = uses_.readers(weights);
+    if (readers.size() != 2 || uses_.is_output(weights)) return -1;
+    const auto is = [&](int node, std::string_view name) { return program_.nodes[node].op->name == name; };
+    const auto [nan, where] = std::minmax(readers[0], readers[1]);
+    if (!is(nan, "IsNaN") || !is(where, "Where") || !uses_.private_to_one(program_.nodes[nan].outputs[0]))
+      return -1;
+    const ProgramNode& guard = program_.nodes[where];
+    if (guard.inputs[0] != program_.nodes[nan].outputs[0] || guard.inputs[2] != weights ||
+        number(guard.inputs[1]) != 0.0)
+      return -1;
+    count(nan);
+    count(where);
+    spec_.empty = Empty::never_nan;
+    return where;
+  }
+
+  // Where(ReduceMax(bias) == -infinity, 0, weights), as ONNX defines Attention: a query without any key is 0.
+  bool empties(const ProgramNode& node, Ref weights) {
+    if (empty_of_ >= 0 || node.inputs[2] != weights || shape(node.outputs[0]) != shape(weights) ||
+        number(node.inputs[1]) != 0.0)
+      return false;
+    const ProgramValue& none = program_.at(node.inputs[0]);
+    if (none.constant) return std::ranges::none_of(none.constant->as<bool>(), [](bool x) { return x; });
+    const ProgramNode* equal = made_by(node.inputs[0]);
+    if (!equal || equal->op->name != "Equal") return false;
+    const ProgramNode* largest = made_by(equal->inputs[0]);
+    if (!largest || largest->op->name != "ReduceMax" ||
+        number(equal->inputs[1]) != -std::numeric_limits<double>::infinity())
+      return false;
+    empty_of_ = largest->inputs[0];
+    const Shape& of = shape(empty_of_);
+    Shape reduced = of;
+    if (reduced.rank() == 0) return false;
+    reduced[reduced.rank() - 1] = 1;
+    if (of.back() != spec_.keys || shape(equal->inputs[0]) != reduced || none.shape != reduced) return false;
+    if (uses_.private_to_one(node.inputs[0])) {
+      count(uses_.producer(node.inputs[0]));
+      count_if_private(equal->inputs[0]);
+    }
+    return true;
+  }
+
+  // What decides whether a query has keys has to be all that hides them.
+  bool settle_empty() {
+    if (empty_of_ < 0) return true;
+    if (spec_.empty == Empty::never_nan) return false;
+    spec_.empty = Empty::zero;
+    return bias_ == empty_of_ && inputs_[Spec::kMore] < 0 && inputs_[Spec::kKeep] < 0;
   }
 
   // From the softmax to the product of Q and K.
@@ -125,12 +189,29 @@ class Match {
   }
 
   // The scores that a step between product and softmax works on; kNoRef: a step of another kind. In the order
-  // of the kernel, seen from its end: Where, bias, scale.
+  // of the kernel, seen from its end: Where, one bias or two, cap, scale.
   Ref through(const ProgramNode& node) {
     const std::string_view op = node.op->name;
     if (op == "Where" && inputs_[Spec::kKeep] < 0 && inputs_[Spec::kBias] < 0 && !scaled_) return where(node);
-    if (op == "Add" && inputs_[Spec::kBias] < 0 && !scaled_) return bias(node);
+    if (op == "Add" && inputs_[Spec::kMore] < 0 && !scaled_) return bias(node);
+    if (op == "Mul" && !scaled_)
+      if (const Ref x = capped(node); x >= 0) return x;
     if (op == "Mul" || op == "Div") return scaled(node);
+    return kNoRef;
+  }
+
+  // x where `node` is cap * tanh(x).
+  Ref capped(const ProgramNode& node) {
+    for (const int i : {0, 1}) {
+      const auto factor = number(node.inputs[1 - i]);
+      const ProgramNode* tanh = made_by(node.inputs[i]);
+      if (!factor || !tanh || tanh->op->name != "Tanh" || !uses_.private_to_one(node.inputs[i])) continue;
+      if (!std::isnormal(static_cast<float>(*factor))) return kNoRef;
+      count(uses_.producer(node.inputs[i]));
+      spec_.cap = *factor;
+      scaled_ = true;
+      return tanh->inputs[0];
+    }
     return kNoRef;
   }
 
@@ -158,7 +239,9 @@ class Match {
       // Of two candidates the scores are the one that is computed for them alone.
       if (x < 0 || other < 0 || shape(x) != scores || program_.at(x).constant || !leads_to_product(x))
         continue;
-      return take(Spec::kBias, other, scores, false) ? x : kNoRef;
+      const bool second = inputs_[Spec::kBias] >= 0;
+      bias_ = other;
+      return take(second ? Spec::kMore : Spec::kBias, other, scores, false) ? x : kNoRef;
     }
     return kNoRef;
   }
@@ -175,20 +258,15 @@ class Match {
     return kNoRef;
   }
 
-  bool leads_to_product(Ref r) const {
-    for (int step = 0; step < kMostSteps; ++step) {
-      const ProgramNode* node = made_by(r);
-      if (!node || !uses_.private_to_one(r)) return false;
-      if (matrices(*node)) return true;
-      if (is_view_of_scores(*node)) {
-        r = node->inputs[0];
-        continue;
-      }
-      if (node->op->name != "Mul" && node->op->name != "Div") return false;
-      r = number(node->inputs[1]) ? node->inputs[0] : node->inputs[1];
-      if (r < 0) return false;
-    }
-    return false;
+  bool leads_to_product(Ref r, int steps = kMostSteps) const {
+    const ProgramNode* node = made_by(r);
+    if (steps == 0 || !node || !uses_.private_to_one(r)) return false;
+    if (matrices(*node)) return true;
+    const auto input = [&](int i) { return leads_to_product(node->inputs[i], steps - 1); };
+    const std::string_view op = node->op->name;
+    if (op == "Add") return input(0) || input(1);
+    if (op == "Mul" || op == "Div") return input(number(node->inputs[1]) ? 0 : 1);
+    return (op == "Tanh" || is_view_of_scores(*node)) && input(0);
   }
 
   // An operand whose last two axes are those of a matrix, for every head of `out`, the shape of a product or
@@ -279,6 +357,7 @@ class Match {
     size_t next = 0;
     for (int i = 0; i < Spec::kOperands; ++i)
       if (i == Spec::kOut || inputs_[i] >= 0) spec_.operands[i].heads = std::move(strides[next++]);
+    narrow_band();
     std::vector<Ref> inputs(inputs_.begin(), inputs_.end());
     while (inputs.back() < 0) inputs.pop_back();
     return ProgramNode{.op = &attention_op(),
@@ -288,14 +367,33 @@ class Match {
                        .origin = origin_};
   }
 
+  // Masks that are constant and say what a comparison says.
+  void narrow_band() {
+    for (const Spec::Operand mask : {Spec::kMore, Spec::kBias, Spec::kKeep}) {
+      if (inputs_[mask] < 0 || !program_.at(inputs_[mask]).constant) continue;
+      const bool alone = std::ranges::count_if(std::array{Spec::kMore, Spec::kBias, Spec::kKeep},
+                                               [&](auto i) { return inputs_[i] >= 0; }) == 1;
+      const auto band = band_of_mask(*program_.at(inputs_[mask]).constant, spec_, mask, alone);
+      if (!band) continue;
+      spec_.band.first = std::max(spec_.band.first, band->first);
+      spec_.band.last = std::min(spec_.band.last, band->last);
+      inputs_[mask] = kNoRef;
+    }
+    if (inputs_[Spec::kBias] >= 0) return;
+    inputs_[Spec::kBias] = std::exchange(inputs_[Spec::kMore], kNoRef);
+    spec_.operands[Spec::kBias] = spec_.operands[Spec::kMore];
+  }
+
   const Program& program_;
   const Uses& uses_;
   Spec spec_;
-  std::array<Ref, Spec::kOut> inputs_{kNoRef, kNoRef, kNoRef, kNoRef, kNoRef};
+  std::array<Ref, Spec::kOut> inputs_{kNoRef, kNoRef, kNoRef, kNoRef, kNoRef, kNoRef};
   std::array<IndexDigits, Spec::kOperands> heads_;
-  bool scaled_ = false;
-  Ref mixed_ = kNoRef;   // the product with V
-  Ref result_ = kNoRef;  // the same, or what a raster makes of it
+  bool scaled_ = false;    // nothing but factors may come, from the softmax upwards
+  Ref bias_ = kNoRef;      // the last that was found
+  Ref empty_of_ = kNoRef;  // the bias that decides whether a query has keys
+  Ref mixed_ = kNoRef;     // the product with V
+  Ref result_ = kNoRef;    // the same, or what a raster makes of it
   Origin origin_;
   int last_ = -1;
   std::vector<const ProgramNode*> instead_;

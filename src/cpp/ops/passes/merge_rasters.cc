@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/limits.h"
 #include "raster/compose.h"
@@ -25,6 +26,7 @@ class Merger {
         producer_(program.values.size(), -1),
         replaced_(program.values.size()) {
     for (size_t i = 0; i < replaced_.size(); ++i) replaced_[i] = static_cast<Ref>(i);
+    asked_for_.insert(program.outputs.begin(), program.outputs.end());
   }
 
   void run() {
@@ -82,6 +84,7 @@ class Merger {
     if (steps_ < 0) return false;
     if (std::ranges::none_of(regions, [&](const raster::Region& r) { return r.source == source; }))
       return false;
+    if (better_read_whole(*node.raster, source, *inner.raster, through)) return false;
     const size_t limit = regions.size() + inner.raster->regions.size() + options_.max_regions;
     auto merged = raster::compose(*node.raster, source, *inner.raster, static_cast<int>(node.inputs.size()),
                                   limit, steps_);
@@ -91,6 +94,19 @@ class Merger {
     // The old source stays until tidy_sources(), so that numbers of sources hold while others are merged.
     node.inputs.insert(node.inputs.end(), inner.inputs.begin(), inner.inputs.end());
     return true;
+  }
+
+  // A value put together from pieces that is a result anyway, or that is repeated: its pieces would have to
+  // be read as often. Attention reads such keys in place, where a cache and what is new are one value, and
+  // its heads are repeated for several query heads; it cannot read them from two.
+  bool better_read_whole(const raster::Raster& outer, int source, const raster::Raster& inner,
+                         Ref through) const {
+    if (inner.regions.size() < 2) return false;
+    return asked_for_.contains(through) || std::ranges::any_of(outer.regions, [&](const raster::Region& r) {
+             for (int i = 0; r.source == source && i < r.rank; ++i)
+               if (r.size[i] > 1 && r.src.stride[i] == 0) return true;
+             return false;
+           });
   }
 
   // Each source once, none unused.
@@ -141,7 +157,8 @@ class Merger {
   const MergeOptions& options_;
   int64_t steps_ = base::kMaxMergeSteps;
   std::vector<int> producer_;
-  std::vector<Ref> replaced_;  // results that turned out to be another value
+  std::unordered_set<Ref> asked_for_;  // results of the program, as they were
+  std::vector<Ref> replaced_;          // results that turned out to be another value
   std::map<std::string, Ref> seen_;
 };
 

@@ -2,7 +2,8 @@
 //   vertical    a raster that reads a raster reads that one's sources; what nobody reads any more is dropped
 //   horizontal  equal rasters and loops are computed once; regions within a raster are joined
 //   identity    a raster that changes neither order nor shape is replaced by its source
-// A merge is refused where it would cost more than it saves: more than max_regions regions.
+// A merge is refused where it would cost more than it saves: more than max_regions regions, or a value of
+// several pieces that is a result of the program anyway or is read more than once element by element.
 #pragma once
 
 #include "ops/program.h"

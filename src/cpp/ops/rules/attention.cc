@@ -1,10 +1,23 @@
 #include "ops/rules/attention.h"
 
+#include <algorithm>
+
 namespace walle::ops {
 
 namespace {
-constexpr std::array<const char*, AttentionSpec::kOperands> kNames{"q", "k", "v", "bias", "keep", "out"};
+constexpr std::array<const char*, AttentionSpec::kOperands> kNames{"q",    "k",    "v",  "bias",
+                                                                   "keep", "more", "out"};
 }  // namespace
+
+int64_t KeyBand::scores(int64_t queries, int64_t keys) const {
+  if (first <= -queries && last >= keys) return queries * keys;
+  int64_t count = 0;
+  for (int64_t q = 0; q < queries; ++q) {
+    const int64_t seen = std::min(keys - 1, q + last) - std::max<int64_t>(0, q + first) + 1;
+    count += std::max<int64_t>(0, seen);
+  }
+  return count;
+}
 
 int64_t AttentionSpec::head_count() const {
   int64_t count = 1;
@@ -24,7 +37,10 @@ ir::Attributes to_attributes(const AttentionSpec& spec) {
                      {"heads", spec.heads},
                      {"scale", spec.scale},
                      {"keep_value", int64_t{spec.keep_value}},
-                     {"fill", spec.fill}};
+                     {"fill", spec.fill},
+                     {"cap", spec.cap},
+                     {"band", std::vector{spec.band.first, spec.band.last}},
+                     {"empty", static_cast<int64_t>(spec.empty)}};
   for (int i = 0; i < AttentionSpec::kOperands; ++i) {
     const AttentionOperand& o = spec.operands[i];
     std::vector<int64_t> numbers{o.offset, o.row, o.col};
@@ -45,6 +61,10 @@ AttentionSpec attention_spec(const ir::Attributes& attributes) {
   spec.scale = attributes.get_float("scale", 1);
   spec.keep_value = attributes.get_int("keep_value", 1) != 0;
   spec.fill = attributes.get_float("fill", 0);
+  spec.cap = attributes.get_float("cap", 0);
+  const std::vector<int64_t> band = attributes.get_ints("band");
+  spec.band = {band[0], band[1]};
+  spec.empty = static_cast<Empty>(attributes.get_int("empty", 0));
   for (int i = 0; i < AttentionSpec::kOperands; ++i) {
     const std::vector<int64_t> numbers = attributes.get_ints(kNames[i]);
     spec.operands[i] = {numbers[0], numbers[1], numbers[2], {numbers.begin() + 3, numbers.end()}};

@@ -147,6 +147,34 @@ def _softmax(draw: _Draw) -> Any:
     return f"{rows}x{columns}", _model(nodes, {"x": (rows, columns)}, {})
 
 
+def _attention_of_few(draw: _Draw) -> Any:
+    """Words that are added to a text: few queries, keys and values from a cache, shared by query heads."""
+    shared, times, size = draw.size(1, 8), draw.size(1, 8), draw.size(16, 128, 16)
+    queries, keys = draw.size(1, 16), draw.size(8, 4096)
+    heads = shared * times
+    weights = {
+        "scale": np.float32(size**-0.5),
+        "one": np.array([2]),
+        "all": np.array([1, shared, times, keys, size]),
+        "flat": np.array([1, heads, keys, size]),
+    }
+    nodes = []
+    for name in ("z", "v"):
+        nodes.append(helper.make_node("Unsqueeze", [name, "one"], [f"{name}_one"]))
+        nodes.append(helper.make_node("Expand", [f"{name}_one", "all"], [f"{name}_all"]))
+        nodes.append(helper.make_node("Reshape", [f"{name}_all", "flat"], [f"{name}_flat"]))
+    nodes += [
+        helper.make_node("Transpose", ["z_flat"], ["turned"], perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["x", "turned"], ["products"]),
+        helper.make_node("Mul", ["products", "scale"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["shares"]),
+        helper.make_node("MatMul", ["shares", "v_flat"], ["y"]),
+    ]
+    cache = (1, shared, keys, size)
+    inputs: dict[str, tuple[int, ...]] = {"x": (1, heads, queries, size), "z": cache, "v": cache}
+    return f"{heads}/{shared} of {queries}x{keys}x{size}", _model(nodes, inputs, weights)
+
+
 def _attention(draw: _Draw) -> Any:
     """Heads side by side, as every encoder has them."""
     while True:
@@ -257,6 +285,7 @@ _FAMILIES: dict[str, tuple[Callable[[_Draw], Any], int]] = {
     "move": (_move, 4),
     "gather": (_gather, 2),
     "rnn": (_rnn, 3),
+    "attention of few": (_attention_of_few, 3),
 }
 FAMILIES = tuple(_FAMILIES)
 

@@ -43,7 +43,10 @@ def _weights(node: Node, scores: int, how: Scoring) -> int:
     if how.softcap:
         cap = node.scalar_like(how.softcap, scores)
         scores = node.emit("Mul", [node.emit("Tanh", [node.emit("Div", [scores, cap])]), cap])
-    for mask in how.masks:
+    masks = list(how.masks)
+    while len(masks) > 2:  # attention in one pass adds two; the first may be of all scores
+        masks[-2:] = [node.emit("Add", masks[-2:])]
+    for mask in masks:
         scores = node.emit("Add", [scores, mask])
     if how.sink == NONE:
         return node.emit("Softmax", [scores], {"axis": -1})

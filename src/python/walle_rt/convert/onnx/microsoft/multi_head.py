@@ -25,7 +25,9 @@ def _scoring(node: Node, q: int, k: int, mask: int, bias: int) -> Scoring:
     if mask != NONE:
         masks.append(padding_mask(node, mask, k, otherwise))
     if node.attr("unidirectional", 0):
-        masks.append(causal_mask(node, q, k, otherwise))
+        # Alone it leaves every query its own key: weights are the same 0, and -infinity becomes a comparison.
+        alone = mask == NONE and otherwise <= _MASKED
+        masks.append(causal_mask(node, q, k, -np.inf if alone else otherwise))
     return Scoring(scale=float(node.attr("scale", 0.0)), masks=masks)
 
 
