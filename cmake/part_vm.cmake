@@ -281,7 +281,7 @@ foreach(flavour IN ITEMS full device)
     walle_vm_link(vm_${flavour} MODULE 0 ${vm_library_c})
   endif()
   set_target_properties(vm_${flavour} PROPERTIES PREFIX "lib" OUTPUT_NAME walle_vm_${flavour}
-    LINK_DEPENDS ${vm_src}/inside/exports.map)
+    LINK_DEPENDS "${vm_src}/inside/exports.map;${vm_src}/inside/warm.ld")
   if(APPLE)
     target_link_options(vm_${flavour} PRIVATE
       $<$<BOOL:${WALLE_HAS_EXPORTED_SYMBOLS_LIST}>:-Wl,-exported_symbols_list,${vm_src}/inside/exports.txt>)
@@ -289,6 +289,10 @@ foreach(flavour IN ITEMS full device)
     # Reports and suppressions of sanitizers name functions.
     target_link_options(vm_${flavour} PRIVATE $<$<NOT:$<BOOL:${WALLE_SANITIZE}>>:-s>
       -Wl,--version-script=${vm_src}/inside/exports.map -Wl,-z,defs)
+    if(vm_whole)
+      # Here and not everywhere: GNU's ld, which the condition stands for, adds the script to its own.
+      target_link_options(vm_${flavour} PRIVATE -Wl,-T,${vm_src}/inside/warm.ld)
+    endif()
   endif()
   if(SKBUILD)
     install(TARGETS vm_${flavour} DESTINATION walle_rt/vm)

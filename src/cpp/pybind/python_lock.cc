@@ -75,7 +75,7 @@ PythonStays::~PythonStays() {
   if (entered_) leave();
 }
 
-PythonUnlocked::~PythonUnlocked() {
+[[gnu::hot]] PythonUnlocked::~PythonUnlocked() {
   if (thread_ == main_thread) {
     PyEval_RestoreThread(thread_);
     return;

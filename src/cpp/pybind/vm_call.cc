@@ -1,5 +1,8 @@
 // A warm call is so short that what carries it counts: it crosses here without pybind11's dispatcher, and
 // numbers, text and bytes without a Value.
+//
+// What every call goes through is marked hot, here and in the files it calls: the linker puts such functions
+// side by side. Spread over a library of 14 MB each lay on a page of its own.
 #include <array>
 
 #include "pybind/errors.h"
@@ -70,14 +73,22 @@ struct PlainReader {
   }
 };
 
-PyObject* answer_of(const Isolate& isolate, const wvm_result& result) {
+// Apart, like call_long: their frames are large, and there is much to destroy in them.
+[[gnu::noinline]] PyObject* long_answer(const Isolate& isolate, const wvm_result& result) {
   if (!result.ok) return finish(isolate.outcome_of(result)).release().ptr();
   PythonBuilder builder;
   return vm::visit(result.value, builder).release().ptr();
 }
 
-PyObject* call_long(Isolate& isolate, const char* module, const char* function, PyObject* const* args,
-                    size_t count) {
+// Numbers, which most results of calls that repeat are, without the builder.
+PyObject* answer_of(const Isolate& isolate, const wvm_result& result) {
+  if (result.ok && result.value.kind == WVM_INT) return PyLong_FromLongLong(result.value.as.integer);
+  if (result.ok && result.value.kind == WVM_FLOAT) return PyFloat_FromDouble(result.value.as.real);
+  return long_answer(isolate, result);
+}
+
+[[gnu::noinline]] PyObject* call_long(Isolate& isolate, const char* module, const char* function,
+                                      PyObject* const* args, size_t count) {
   std::vector<vm::Value> values;
   values.reserve(count);
   for (size_t i = 0; i < count; ++i) values.push_back(value_of(args[i]));
@@ -91,11 +102,13 @@ PyObject* call_long(Isolate& isolate, const char* module, const char* function, 
   return finish(outcome).release().ptr();
 }
 
-PyObject* call(Isolate& isolate, const char* module, const char* function, PyObject* const* args,
-               size_t count) {
+[[gnu::noinline]] void refuse_call() { unwrap(vm::refuse_forked_child("Isolate.call")); }
+
+[[gnu::always_inline]] inline PyObject* call(Isolate& isolate, const char* module, const char* function,
+                                             PyObject* const* args, size_t count) {
   // Not unwrap(refuse_forked_child()) as elsewhere: making a Status that holds nothing takes 10 ns.
   if (vm::is_forked_child()) [[unlikely]]
-    unwrap(vm::refuse_forked_child("Isolate.call"));
+    refuse_call();
   std::array<wvm_value, kFew> plain;
   bool all = count <= kFew;
   for (size_t i = 0; all && i < count; ++i) {
@@ -113,11 +126,14 @@ PyObject* call(Isolate& isolate, const char* module, const char* function, PyObj
   return answer_of(isolate, answer.result);
 }
 
-PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObject* const* args,
-                       Py_ssize_t count) {
+void* held_by(py::detail::instance* object) {
+  return object->simple_layout ? object->simple_value_holder[0] : object->get_value_and_holder().value_ptr();
+}
+
+[[gnu::always_inline]] inline PyObject* call_isolate(PyObject* self, const char* module, PyObject* name,
+                                                     PyObject* const* args, Py_ssize_t count) {
   try {
-    auto* isolate = static_cast<Isolate*>(
-        reinterpret_cast<py::detail::instance*>(self)->get_value_and_holder().value_ptr());
+    auto* isolate = static_cast<Isolate*>(held_by(reinterpret_cast<py::detail::instance*>(self)));
     if (isolate == nullptr) throw py::type_error("an Isolate that create() did not make");
     const char* function = module != nullptr ? PyUnicode_AsUTF8(name) : nullptr;
     if (function == nullptr) return nullptr;
@@ -135,7 +151,8 @@ PyObject* call_isolate(PyObject* self, const char* module, PyObject* name, PyObj
 }
 
 // What walle_rt.vm.Isolate.call is; a Python function around it took longer than the call.
-PyObject* call_by_name(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+[[gnu::hot]] PyObject* call_by_name(PyObject* self, PyObject* const* args, Py_ssize_t count,
+                                    PyObject* names) {
   const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
   const bool known = named == 0 || (named == 1 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0),
                                                                                    "module") == 0);

@@ -131,7 +131,7 @@ std::string_view text_of(PyObject* text) {
   refuse_argument("text with half of a surrogate pair", "text that UTF-8 can hold");
 }
 
-int64_t integer_of(PyObject* integer) {
+[[gnu::hot]] int64_t integer_of(PyObject* integer) {
   int overflow = 0;
   const long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
   if (overflow != 0) refuse_argument("an integer beyond 64 bits", "an integer of at most 64 bits");

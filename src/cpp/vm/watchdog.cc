@@ -29,7 +29,7 @@ int64_t read_clock(clockid_t clock) {
 
 }  // namespace
 
-Watchdog& Watchdog::instance() {
+[[gnu::hot]] Watchdog& Watchdog::instance() {
   static auto* watchdog = new Watchdog();
   return *watchdog;
 }

@@ -144,4 +144,26 @@ _Py_DECREF_INT(PyLongObject *op)
         insert_after("Python/ceval.c", '#include "ceval_macros.h"\n', FREE_INT),
         replace("Python/generated_cases.c.h", "(destructor)PyObject_Free", "walle_free_int", 12),
     ),
+    *because(
+        "each call into an isolate makes a frame: beside the functions it is called from, not among those of "
+        "its file, which is cold",
+        replace(
+            "Python/pystate.c",
+            """\
+_PyInterpreterFrame *
+_PyThreadState_PushFrame(""",
+            """\
+__attribute__((hot)) _PyInterpreterFrame *
+_PyThreadState_PushFrame(""",
+        ),
+        replace(
+            "Python/pystate.c",
+            """\
+void
+_PyThreadState_PopFrame(""",
+            """\
+__attribute__((hot)) void
+_PyThreadState_PopFrame(""",
+        ),
+    ),
 ]

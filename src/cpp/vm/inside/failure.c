@@ -21,6 +21,7 @@ static const char* const kReasonText[] = {
 void wvm_fail_plain(wvm_result* result, const char* type, const char* message) {
   wvm_failure* failure = &result->failure;
   result->ok = 0;
+  *failure = (wvm_failure){0};
   failure->type = wvm_arena_text(&result->arena, type, strlen(type));
   failure->message = wvm_arena_text(&result->arena, message, strlen(message));
   if (failure->type == NULL) failure->type = "MemoryError";
@@ -183,6 +184,7 @@ void wvm_fail(wvm_isolate* isolate, wvm_result* result) {
         (wvm_count(&isolate->heap) > cap ? wvm_count(&isolate->heap) : cap) + kDescribingBytes;
   PyObject* exception = PyErr_GetRaisedException();
   result->ok = 0;
+  result->failure = (wvm_failure){0};
   if (exception != NULL) {
     int left = kMaxRelated;
     if (!wvm_unwinding()) result->reason = reason_of(isolate, exception);

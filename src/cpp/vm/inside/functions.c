@@ -3,6 +3,9 @@
  * time, since a task may rebind. */
 #include "vm/inside/inside.h"
 
+#include <internal/pycore_interp.h>
+#include <internal/pycore_moduleobject.h>
+
 static void forget(wvm_target* target) {
   free(target->module);
   free(target->function);
@@ -47,16 +50,17 @@ static PyObject* import_module(PyObject* name) {
   return imported == NULL ? NULL : PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
 }
 
-/* Borrowed. */
+/* Borrowed. A warm call stays among the functions that tasks run in: each page of code that it goes to beyond
+ * them has to be found again with every call, so the two dictionaries are read where they are. */
 PyObject* wvm_find_function(wvm_isolate* isolate, const char* module_name, const char* function_name) {
   const wvm_target* target = target_of(isolate, module_name, function_name);
   if (target == NULL) return NULL;
-  PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), target->module_name);
+  PyObject* module = PyDict_GetItemWithError(isolate->interp->imports.modules, target->module_name);
   if (module == NULL && !PyErr_Occurred()) module = import_module(target->module_name);
   if (module == NULL) return NULL;
   if (!PyModule_Check(module))
     return PyErr_Format(PyExc_TypeError, "sys.modules['%s'] is no module any more", module_name);
-  PyObject* function = PyDict_GetItemWithError(PyModule_GetDict(module), target->function_name);
+  PyObject* function = PyDict_GetItemWithError(_PyModule_GetDict(module), target->function_name);
   if (function == NULL && !PyErr_Occurred())
     PyErr_Format(PyExc_AttributeError, "module '%s' has no function '%s'", module_name, function_name);
   return function;

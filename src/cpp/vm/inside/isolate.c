@@ -34,6 +34,15 @@ static wvm_isolate* step_aside(void) {
 void wvm_release_interpreter(void) { attach_thread(NULL); }
 void wvm_regain_interpreter(wvm_isolate* isolate) { attach_thread(isolate); }
 
+/* The failure is cleared where one is told (failure.c), and left alone by a call that ends well: beyond 80
+ * bytes g++ clears with `rep stos`, which took 8 ns of every warm call. */
+static inline void clear(wvm_result* result) {
+  result->ok = 0;
+  result->value = (wvm_value){0};
+  result->reason = WVM_REASON_NONE;
+  result->arena = NULL;
+}
+
 static int enter(wvm_isolate* isolate, wvm_result* result) {
   const int room = wvm_stack_levels(isolate->stack_cap);
   if (room < kMinLevels) {
@@ -241,7 +250,7 @@ static void finish(wvm_isolate* isolate, PyObject* object, wvm_result* result) {
   isolate->thread->exc_info = &isolate->thread->exc_state;
   Py_CLEAR(isolate->thread->exc_state.exc_value);
   if (isolate->thread->delete_later != NULL) _PyTrash_thread_destroy_chain(isolate->thread);
-  PyErr_Clear();
+  if (isolate->thread->current_exception != NULL) PyErr_Clear();
 }
 
 /* Made on the C stack, 0.5 KB of it, so that a warm call allocates nothing for them. */
@@ -268,7 +277,7 @@ static PyObject* call_inside(wvm_isolate* isolate, const char* module, const cha
 
 void wvm_call(wvm_isolate* isolate, const char* module, const char* function, const wvm_value* args,
               size_t count, wvm_result* result) {
-  memset(result, 0, sizeof *result);
+  clear(result);
   if (enter(isolate, result) < 0) return;
   wvm_tally(&isolate->calls);
   finish(isolate, call_inside(isolate, module, function, args, count), result);
@@ -295,7 +304,7 @@ static PyObject* run_inside(const wvm_source* source) {
 }
 
 void wvm_run_source(wvm_isolate* isolate, const wvm_source* source, wvm_result* result) {
-  memset(result, 0, sizeof *result);
+  clear(result);
   if (enter(isolate, result) < 0) return;
   wvm_tally(&isolate->calls);
   finish(isolate, run_inside(source), result);
