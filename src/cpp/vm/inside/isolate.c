@@ -35,7 +35,7 @@ void wvm_release_interpreter(void) { attach_thread(NULL); }
 void wvm_regain_interpreter(wvm_isolate* isolate) { attach_thread(isolate); }
 
 /* The failure is cleared where one is told (failure.c), and left alone by a call that ends well: beyond 80
- * bytes g++ clears with `rep stos`, which took 8 ns of every warm call. */
+ * bytes g++ clears with `rep stos`, which takes longer to start than everything else here. */
 static inline void clear(wvm_result* result) {
   result->ok = 0;
   result->value = (wvm_value){0};
