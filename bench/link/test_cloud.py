@@ -101,6 +101,16 @@ def certificates(authority: Authority, folder: Path, count: int) -> None:
         (folder / f"{number}.pem").write_text(issued.pem)
 
 
+class NothingPublished:
+    """A shelf without packages: idle connections ask no task of the server."""
+
+    def manifest(self, digest: str) -> bytes:
+        raise ResourceError(f"no package {digest}")
+
+    def file(self, digest: str) -> Path:
+        raise ResourceError(f"no file {digest}")
+
+
 def test_memory_of_an_idle_connection(tmp_path: Path) -> None:
     """5,000 connections as devices hold them, with the broker that `walle serve` starts."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -108,7 +118,7 @@ def test_memory_of_an_idle_connection(tmp_path: Path) -> None:
         pytest.skip(f"{hard} open files at most (ulimit -Hn), which is too few for {HELD} connections")
     authority = Authority(tmp_path / "keys" / "ca")
     certificates(authority, tmp_path, HELD)
-    end = TunnelEnd(tmp_path, authority, ["127.0.0.1"], "127.0.0.1", None)
+    end = TunnelEnd(tmp_path, authority, ["127.0.0.1"], "127.0.0.1", NothingPublished(), None)
     holders = []
     try:
         pid, port = end._broker.pid, end.address()["port"]  # type: ignore[union-attr]

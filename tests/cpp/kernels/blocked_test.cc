@@ -175,12 +175,15 @@ TEST_F(BlockedRandom, MeansAndScalesMatchTheDefinition) {
     const BlockedShape narrow{shared ? 1 : s.n, s.c, 1};
     const auto lanes = random_floats(narrow.n * s.c, lot());
     std::vector<float> means(static_cast<size_t>(s.n * s.c)), want(x.size());
-    const auto kind = static_cast<BlockedScale>(round % 3);
+    const auto kind = static_cast<BlockedScale>(round / 2 % 4);
     for (size_t i = 0; i < x.size(); ++i) {
       const size_t channel = i / static_cast<size_t>(s.pixels);
       means[channel] += x[i] / static_cast<float>(s.pixels);
       const float b = lanes[shared ? channel % static_cast<size_t>(s.c) : channel];
-      want[i] = kind == BlockedScale::add ? x[i] + b : kind == BlockedScale::subtract ? x[i] - b : x[i] * b;
+      want[i] = kind == BlockedScale::add        ? x[i] + b
+                : kind == BlockedScale::subtract ? x[i] - b
+                : kind == BlockedScale::multiply ? x[i] * b
+                                                 : std::max(x[i], 0.0f) + std::min(x[i], 0.0f) * b;
     }
     everywhere("round " + std::to_string(round), [&](Isa isa, int threads) {
       const BlockedTable& table = blocked_table(isa);

@@ -61,7 +61,7 @@ TEST(Eltwise, BinaryMatchesTheReferenceInEveryBroadcast) {
                              {{7, 33}, {33}},    {{3, 5, 9}, {5, 1}}, {{1}, {1}}};
   for (const auto& pair : shapes)
     for (BinaryKind kind : {BinaryKind::add, BinaryKind::sub, BinaryKind::mul, BinaryKind::div,
-                            BinaryKind::min, BinaryKind::max}) {
+                            BinaryKind::min, BinaryKind::max, BinaryKind::prelu}) {
       auto x = random_floats(pair[0].elements(), 1), y = random_floats(pair[1].elements(), 2);
       x[0] = std::numeric_limits<float>::quiet_NaN();
       const Shape out = *tensor::broadcast(pair[0], pair[1]);

@@ -87,14 +87,20 @@ void mean(const float* x, int64_t pixels, float count, float* out) {
 }
 
 template <BlockedScale S>
+inline vf scaled(vf a, vf b) {
+  if constexpr (S == BlockedScale::add) return a + b;
+  if constexpr (S == BlockedScale::subtract) return a - b;
+  if constexpr (S == BlockedScale::multiply) return a * b;
+  if constexpr (S == BlockedScale::prelu) return a < 0.0f ? a * b : a;
+}
+
+template <BlockedScale S>
 void scale_block(const float* x, const float* lanes, int64_t pixels, float* out) {
   for (int64_t lane = 0; lane < kBlock; lane += kLanes) {
     const vf b = load(lanes + lane);
     for (int64_t p = 0; p < pixels; ++p) {
       const vf a = load(x + p * kBlock + lane);
-      store(out + p * kBlock + lane, S == BlockedScale::add        ? a + b
-                                     : S == BlockedScale::subtract ? a - b
-                                                                   : a * b);
+      store(out + p * kBlock + lane, scaled<S>(a, b));
     }
   }
 }
@@ -102,6 +108,7 @@ void scale_block(const float* x, const float* lanes, int64_t pixels, float* out)
 void scale(BlockedScale kind, const float* x, const float* lanes, int64_t pixels, float* out) {
   if (kind == BlockedScale::add) return scale_block<BlockedScale::add>(x, lanes, pixels, out);
   if (kind == BlockedScale::subtract) return scale_block<BlockedScale::subtract>(x, lanes, pixels, out);
+  if (kind == BlockedScale::prelu) return scale_block<BlockedScale::prelu>(x, lanes, pixels, out);
   scale_block<BlockedScale::multiply>(x, lanes, pixels, out);
 }
 }  // namespace

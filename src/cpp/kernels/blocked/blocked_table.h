@@ -62,7 +62,7 @@ struct BlockedPool {
   float* y = nullptr;
 };
 
-enum class BlockedScale : uint8_t { add, subtract, multiply };
+enum class BlockedScale : uint8_t { add, subtract, multiply, prelu };
 
 struct BlockedTable {
   int lanes = 0;

@@ -31,6 +31,7 @@ BinaryF32 binary_f32(BinaryKind kind, Isa isa) {
     case BinaryKind::div: return t.div;
     case BinaryKind::min: return t.min;
     case BinaryKind::max: return t.max;
+    case BinaryKind::prelu: return t.prelu;
     default: return nullptr;
   }
 }

@@ -40,7 +40,7 @@ void run_reciprocal(const float* x, float* y, int64_t n, float, float) {
 }
 
 // Min and Max of the tables are ONNX's: NaN wins from either side.
-enum class Op { add, sub, mul, div, min, max };
+enum class Op { add, sub, mul, div, min, max, prelu };
 
 template <Op O>
 inline vf combine(vf a, vf b) {
@@ -51,6 +51,8 @@ inline vf combine(vf a, vf b) {
   // min and max give their second operand when either is NaN; a NaN in the first is put back.
   if constexpr (O == Op::min) return a == a ? min_keep_nan(a, b) : a;
   if constexpr (O == Op::max) return a == a ? max_keep_nan(a, b) : a;
+  // Without a branch: signs are as good as random, and a wrong guess costs more than 16 elements here.
+  if constexpr (O == Op::prelu) return a < 0.0f ? a * b : a;
 }
 
 // Strides of 0 repeat one element: the three forms that occur, each with its repeated operand in a register.
@@ -91,6 +93,7 @@ const EltwiseTable kEltwiseF32 = {
     .div = run_binary<Op::div>,
     .min = run_binary<Op::min>,
     .max = run_binary<Op::max>,
+    .prelu = run_binary<Op::prelu>,
 };
 
 }  // namespace walle::kernels::WALLE_ISA_NS

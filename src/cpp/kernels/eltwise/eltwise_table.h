@@ -14,7 +14,7 @@ using BinaryF32 = void (*)(const float* x, int64_t x_stride, const float* y, int
 struct EltwiseTable {
   UnaryF32 activation[tensor::kActivationCount];
   UnaryF32 exp, erf, sqrt, abs, neg, reciprocal;
-  BinaryF32 add, sub, mul, div, min, max;
+  BinaryF32 add, sub, mul, div, min, max, prelu;
 };
 
 }  // namespace walle::kernels

@@ -63,6 +63,7 @@ std::optional<kernels::BlockedScale> scale_of(BinaryKind kind) {
   if (kind == BinaryKind::add) return kernels::BlockedScale::add;
   if (kind == BinaryKind::mul) return kernels::BlockedScale::multiply;
   if (kind == BinaryKind::sub) return kernels::BlockedScale::subtract;
+  if (kind == BinaryKind::prelu) return kernels::BlockedScale::prelu;
   return std::nullopt;
 }
 
@@ -76,7 +77,7 @@ int scaled(const NodeView& node) {
   const auto lanes = [](Part p) { return p == Part::channels || p == Part::shared_channels; };
   if (!kind) return -1;
   if (part_of(node, 0) == Part::whole && lanes(part_of(node, 1))) return 0;
-  const bool turns = *kind != kernels::BlockedScale::subtract;
+  const bool turns = *kind == kernels::BlockedScale::add || *kind == kernels::BlockedScale::multiply;
   return turns && part_of(node, 1) == Part::whole && lanes(part_of(node, 0)) ? 1 : -1;
 }
 
