@@ -22,6 +22,16 @@ inline int64_t items_of(int64_t grain, int64_t each) {
   return std::max<int64_t>(1, grain / std::max<int64_t>(each, 1));
 }
 
+// How much longer the largest of `shares` shares of `units` lasts than an equal one: 1 and more. Three panels
+// of channels on two threads are two and one, 1.33.
+inline double unevenness(int64_t units, int64_t shares) {
+  return static_cast<double>(base::ceil_div(units, shares) * shares) /
+         static_cast<double>(std::max<int64_t>(units, 1));
+}
+
+// Work is split the other way only for a gain beyond this: the way that a kernel likes better reads less.
+inline constexpr double kUnevenAtMost = 1.06;
+
 // fn(begin, end) over [0, n) in pieces of at least `grain`; one call when threads is 1.
 template <class Fn>
 void parallel_ranges(int64_t n, int64_t grain, int threads, Fn&& fn) {

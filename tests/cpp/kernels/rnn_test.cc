@@ -1,6 +1,7 @@
 #include "kernels/rnn/rnn.h"
 
 #include "compare.h"
+#include "kernels/rnn/step_sharing.h"
 
 namespace walle::kernels {
 namespace {
@@ -80,7 +81,7 @@ std::vector<float> expected(const Case& c, const std::vector<float>& x, const st
   return y;
 }
 
-void run_case(Isa isa, const Case& c, int threads) {
+std::vector<float> run_case(Isa isa, const Case& c, int threads) {
   const int64_t width = c.gates * c.hidden;
   const auto x = random_floats(c.sequence * c.batch * c.input, 1);
   const auto w = random_floats(c.directions * width * c.input, 2);
@@ -117,6 +118,7 @@ void run_case(Isa isa, const Case& c, int threads) {
   o.y = y.data();
   run_rnn(isa, spec, o, threads, aligned);
   expect_close(y, expected(c, x, w, r, b), 2e-5);
+  return y;
 }
 
 TEST(Rnn, EqualsTheDefinitionOnEveryInstructionSet) {
@@ -132,6 +134,50 @@ TEST(Rnn, EqualsTheDefinitionOnEveryInstructionSet) {
                      std::to_string(c.hidden) + " threads " + std::to_string(threads));
         run_case(isa, c, threads);
       }
+}
+
+// Long enough for several periods of StepSharing, with products that it shares.
+TEST(Rnn, ThreadsThatShareStepsChangeNothing) {
+  const Case cases[] = {
+      {RnnKind::lstm, 4, 300, 1, 8, 100, 1, false},
+      {RnnKind::gru, 3, 150, 3, 8, 128, 1, false},  // two products a step
+      {RnnKind::gru, 3, 150, 1, 8, 130, 1, true},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE("gates " + std::to_string(c.gates) + " hidden " + std::to_string(c.hidden));
+    EXPECT_EQ(run_case(supported_isas().back(), c, 1), run_case(supported_isas().back(), c, 2));
+  }
+}
+
+// Nanoseconds of `steps` steps that take `alone` or `shared`; how many were shared.
+int shared_of(StepSharing& sharing, int steps, int64_t alone, int64_t shared) {
+  int count = 0;
+  for (int i = 0; i < steps; ++i) {
+    count += sharing.share();
+    sharing.took(sharing.share() ? shared : alone);
+  }
+  return count;
+}
+
+TEST(StepSharing, SharesWhatIsFasterShared) {
+  StepSharing faster;
+  EXPECT_EQ(shared_of(faster, 256, 2000, 1500), 2 * 126);
+  StepSharing slower;
+  EXPECT_EQ(shared_of(slower, 256, 2000, 2100), 2 * 16);
+}
+
+TEST(StepSharing, FollowsAChangeWithinAPeriod) {
+  StepSharing sharing;
+  shared_of(sharing, 128, 2000, 2500);
+  EXPECT_EQ(shared_of(sharing, 128, 2000, 1500), 126);
+}
+
+TEST(StepSharing, GivesUpAfterAStall) {
+  StepSharing sharing;
+  shared_of(sharing, 10, 2000, 1500);
+  EXPECT_TRUE(sharing.share());
+  sharing.took(4'000'000);
+  EXPECT_EQ(shared_of(sharing, 1000, 2000, 1500), 0);
 }
 
 }  // namespace

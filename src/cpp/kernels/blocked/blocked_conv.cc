@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "kernels/parallel.h"
 
 namespace walle::kernels {
 
@@ -242,7 +243,10 @@ void run_blocked_conv(const BlockedConv& c, const float* x, const float* weights
     return;
   }
   const int64_t units = c.flat ? ceil_div(s.ow, int64_t{c.table->rows}) : s.oh;
-  const int64_t by_panels = c.by_panels ? std::min<int64_t>(threads, c.panels()) : 1;
+  // Weights are most of what is read where c.by_panels says so; but a thread that waits costs more than
+  // weights that are read twice.
+  const bool even = unevenness(c.panels(), threads) <= kUnevenAtMost * unevenness(units, threads);
+  const int64_t by_panels = c.by_panels && even ? std::min<int64_t>(threads, c.panels()) : 1;
   const int64_t by_units = std::clamp<int64_t>(units, 1, threads / by_panels);
   base::parallel_for(by_panels * by_units, threads, [&](int64_t share) {
     const Steps panels = share_of(c.panels(), share % by_panels, by_panels);

@@ -4,6 +4,7 @@
 
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
+#include "kernels/parallel.h"
 #include "kernels/workspace.h"
 
 namespace walle::kernels {
@@ -115,8 +116,11 @@ void run_lane_conv(const LaneConv& c, const float* x, const float* weights, cons
   const ConvShape& s = c.shape;
   if (s.n == 0 || s.m == 0 || c.pixels() == 0) return;
   // By panels of output channels, as the weights are most of what is read and each thread then reads its own;
-  // every thread turns the pixels for itself, which costs a hundredth.
-  const int64_t by_panels = std::min<int64_t>(threads, panels(c));
+  // every thread turns the pixels for itself, which costs a hundredth. A thread that waits costs more than
+  // weights that are read twice: then by pixels.
+  const bool even = unevenness(panels(c), threads) <=
+                    kUnevenAtMost * unevenness(ceil_div(c.pixels(), int64_t{c.table->rows}), threads);
+  const int64_t by_panels = even ? std::min<int64_t>(threads, panels(c)) : 1;
   const int64_t by_pixels = std::clamp<int64_t>(c.pixels() / c.table->rows, 1, threads / by_panels);
   base::parallel_for(by_panels * by_pixels, threads, [&](int64_t share) {
     const int64_t q = share % by_panels;

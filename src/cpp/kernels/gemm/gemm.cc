@@ -302,11 +302,13 @@ void run_gemm(const GemmTable& t, const Gemm& g, int threads, std::byte* workspa
   // ready-made, as long as it gives every thread enough panels that a share more or less does not show.
   const bool by_rows =
       g.packed_b ? row_panels >= 4 * threads : col_panels < 2 * threads && row_panels > col_panels;
-  const int64_t panels = by_rows ? row_panels : col_panels;
-  const int64_t shares = std::min<int64_t>(threads, panels);
+  // Rows that are not packed yet may be cut anywhere: two threads share 128 rows as 64 and 64, not as five
+  // panels of 14 and what is left, 58, which the first one keeps waiting for (197 rows: 112 and 85).
+  const int64_t width = !by_rows ? t.nr : g.packed_a ? t.mr : 1;
+  const int64_t panels = ceil_div(by_rows ? g.m : g.n, width);
+  const int64_t shares = std::min<int64_t>(threads, by_rows ? row_panels : col_panels);
   base::parallel_for(shares, threads, [&](int64_t share) {
     Worker worker(t, g, workspace ? workspace + share * bytes : nullptr);
-    const int64_t width = by_rows ? t.mr : t.nr;
     const int64_t from = panels * share / shares * width;
     const int64_t to = panels * (share + 1) / shares * width;
     if (by_rows)
