@@ -170,6 +170,20 @@ def test_nothing_is_converted_between_convolutions() -> None:
     assert rows[0].op == rows[-1].op == "copy"
 
 
+def test_the_first_convolution_reads_rows_and_writes_blocks() -> None:
+    g = Growing(4, (1, 3, 112, 112))
+    g.conv(3, 32, stride=2)
+    g.add("Relu", [g.last], 32)
+    g.conv(3)
+    g.conv(1, 64)
+    model = walle_rt.load(g.model())
+    rows = rows_of(model)
+    first = next(r for r in rows if r.backend)
+    assert (first.op, first.backend, first.memory) == ("Conv", "cpu_rows_to_blocks", "blocked")
+    assert [r.algorithm for r in rows if r.op == "copy"] == ["copy_out"]
+    np.testing.assert_allclose(result(model), result(model, layouts=False), rtol=1e-4, atol=1e-5)
+
+
 def test_without_layouts_all_stays_row_major() -> None:
     rows = rows_of(chain(), layouts=False)
     assert all(r.backend == "cpu" and r.memory == "host" for r in rows)

@@ -64,8 +64,8 @@ class NodeView {
   const ops::ProgramNode& node_;
 };
 
-// The operands of one step, all in the memory of the kernel's backend. Kernels of the host see them as
-// pointers (HostArgs); any other backend asks its own memory what a handle means.
+// The operands of one step, all in the memory of the kernel's backend; inputs in its source(). Kernels of the
+// host see them as pointers (HostArgs); any other backend asks its own memory what a handle means.
 struct RunArgs {
   std::span<const Handle> in;   // empty handles for omitted inputs
   std::span<const Handle> out;  // empty handles for omitted outputs
@@ -127,6 +127,9 @@ class Backend {
   virtual std::string_view name() const = 0;
   // Where the operands of its kernels lie. Backends may share one: nothing is then copied between them.
   virtual Memory& memory() const = 0;
+  // Where its kernels find what they read, if not there too: of a backend whose kernels take in one layout
+  // and give out another, so that no copy stands between. Results and workspace lie in memory().
+  virtual Memory& source() const { return memory(); }
   // Whether it can run on this machine as the environment configures it; asked when a session is made.
   virtual Status ready() const { return {}; }
   // What it runs on here, for people: an instruction set, a device.

@@ -48,12 +48,12 @@ Error foreign(const Memory& own, const char* what, size_t i, Handle h) {
 }  // namespace
 
 // Off the way of every run: all_in() has said that there is one, this finds which.
-Error foreign_operand(const Memory& memory, const RunArgs& args) {
-  const auto elsewhere = [&](Handle h) { return h && h.memory() != &memory; };
+Error foreign_operand(const Memory& source, const Memory& memory, const RunArgs& args) {
+  const auto outside = [](Handle h, const Memory& own) { return h && h.memory() != &own; };
   for (size_t i = 0; i < args.in.size(); ++i)
-    if (elsewhere(args.in[i])) return foreign(memory, "input", i, args.in[i]);
+    if (outside(args.in[i], source)) return foreign(source, "input", i, args.in[i]);
   for (size_t i = 0; i < args.out.size(); ++i)
-    if (elsewhere(args.out[i])) return foreign(memory, "output", i, args.out[i]);
+    if (outside(args.out[i], memory)) return foreign(memory, "output", i, args.out[i]);
   return foreign(memory, "workspace", 0, args.workspace);
 }
 

@@ -36,9 +36,9 @@ Status Executable::bind_node(const search::Step& step, backends::ConstantCache* 
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const ops::Ref r = node.inputs[i];
     // On the host an unread constant is a pointer; elsewhere it would be a copy that nobody needs.
-    const bool unread = step.memory != search::kHost && r >= 0 && program_.at(r).constant &&
+    const bool unread = step.source != search::kHost && r >= 0 && program_.at(r).constant &&
                         !steps_.back().kernel->reads(static_cast<int>(i));
-    WALLE_TRY(add_operand(step.memory, unread ? ops::kNoRef : r, constants));
+    WALLE_TRY(add_operand(step.source, unread ? ops::kNoRef : r, constants));
   }
   for (ops::Ref r : node.outputs) WALLE_TRY(add_operand(step.memory, r, constants));
   // Always a place, also where no workspace is needed: execute() finds it behind the results without asking.

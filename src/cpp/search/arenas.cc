@@ -99,7 +99,7 @@ Status plan_arenas(const ops::Program& program, const Views& views, Plan& plan) 
     }
     Layout& layout = layouts[step.memory];
     const ops::ProgramNode& node = program.nodes[step.node];
-    for (ops::Ref r : node.inputs) layout.touch(r, now);
+    for (ops::Ref r : node.inputs) layouts[step.source].touch(r, now);
     for (ops::Ref r : node.outputs) layout.touch(r, now);
     // Operands, results and workspace of one step live at once: no kernel has to care what it
     // reads and writes first.

@@ -47,19 +47,19 @@ void price_conversions(const ops::Program& p, const std::vector<PlannedMemory>& 
 
 namespace {
 // Per root, the memories in which it is needed at any time.
-std::vector<Holders> needs_of(const Flow& flow, const std::vector<int>& memory_of_node) {
+std::vector<Holders> needs_of(const Flow& flow, const std::vector<Place>& places) {
   std::vector<Holders> needs(flow.roots.size(), 0);
   for (size_t r = 0; r < flow.roots.size(); ++r)
     if (flow.roots[r].wanted) needs[r] = holder(kHost);  // results are handed out on the host
   for (size_t n = 0; n < flow.nodes.size(); ++n)
-    for (ops::Ref r : flow.nodes[n].reads) needs[r] |= holder(memory_of_node[n]);
+    for (ops::Ref r : flow.nodes[n].reads) needs[r] |= holder(places[n].source);
   return needs;
 }
 }  // namespace
 
-std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memory_of_node,
+std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<Place>& places,
                                   const CostModel& costs) {
-  const std::vector<Holders> needs = needs_of(flow, memory_of_node);
+  const std::vector<Holders> needs = needs_of(flow, places);
   std::vector<Holders> held(flow.roots.size(), 0);
   std::vector<CopyBefore> out;
   const auto bring_to = [&](ops::Ref r, int memory, size_t before, int maker) {
@@ -79,10 +79,10 @@ std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memo
     for (ops::Ref r : flow.nodes[n].reads) {
       // An input counts as held from its first reader on: before that nothing asks.
       if (flow.root(r).given) held[r] |= holder(kHost);
-      bring_to(r, memory_of_node[n], n, -1);
+      bring_to(r, places[n].source, n, -1);
     }
     for (ops::Ref r : flow.nodes[n].makes) {
-      held[r] = holder(memory_of_node[n]);
+      held[r] = holder(places[n].memory);
       // In the order of the memories, so that a copy to the host, which the others start from, comes first.
       for (int m = 0; m < kMaxMemories; ++m)
         if (needs[r] & holder(m)) bring_to(r, m, n + 1, static_cast<int>(n));

@@ -31,6 +31,15 @@ Holders bring(Holders held, int to, Fn copy) {
   return static_cast<Holders>(held | holder(to));
 }
 
+// The memories that a backend's kernels read in and write in.
+struct Place {
+  Place(int memory) : source(memory), memory(memory) {}  // mostly one
+  Place(int source, int memory) : source(source), memory(memory) {}
+
+  int source;
+  int memory;
+};
+
 // A program as placement sees it: which roots each node reads and makes. Constants are left out: they are
 // copied once per model, before any run.
 struct Flow {
@@ -68,7 +77,7 @@ inline double crossing_ms(const Flow::Root& root, int from, int to, const CostMo
   return from == kHost ? root.crossing[to].in_ms : root.crossing[from].out_ms;
 }
 
-// The copies of a placement (per node of the flow, its memory), each before the node it is listed with;
+// The copies of a placement (per node of the flow, its memories), each before the node it is listed with;
 // nodes.size() stands for the end. A value made by a node is copied right after it, so that its block is free
 // early and a device may copy while others compute; an input right before its first reader, because its bytes
 // stay where they are anyway.
@@ -76,7 +85,6 @@ struct CopyBefore {
   size_t node;
   Copy copy;  // maker: index into flow.nodes
 };
-std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<int>& memory_of_node,
-                                  const CostModel& costs);
+std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<Place>& places, const CostModel& costs);
 
 }  // namespace walle::search

@@ -47,7 +47,7 @@ Result<Choices> find_choices(const ops::Program& program, const Views& views, co
                  choices_for(program, program.nodes[i], backends, options.threads, costs_of(options),
                              options.most_error));
     std::erase_if(choices, [&](const Choice& c) {
-      const backends::Memory& memory = c.backend->memory();
+      const backends::Memory& memory = c.backend->source();
       return !std::ranges::all_of(program.nodes[i].inputs,
                                   [&](ops::Ref r) { return finds(program, views, memory, r); });
     });
@@ -78,25 +78,35 @@ std::vector<std::vector<double>> costs_per_backend(const Choices& choices, const
   return out;
 }
 
+// Its number in the plan, or the next one.
+int number_of(const backends::Memory& memory, const Plan& plan) {
+  return static_cast<int>(std::ranges::find(plan.memories, &memory, &PlannedMemory::memory) -
+                          plan.memories.begin());
+}
+
 // The host's memory first, then every other one once; which of them each backend works in.
-Result<std::vector<int>> find_memories(const Backends& backends, Plan& plan) {
+Result<std::vector<Place>> find_memories(const Backends& backends, Plan& plan) {
   plan.memories.push_back({.memory = &backends::host_memory()});  // number kHost, whoever else is there
-  std::vector<int> memory_of;
+  const auto number = [&](backends::Memory& memory) {
+    const int n = number_of(memory, plan);
+    if (n == static_cast<int>(plan.memories.size())) plan.memories.push_back({.memory = &memory});
+    return n;
+  };
+  std::vector<Place> places;
   for (const backends::Backend* b : backends) {
-    const auto known = std::ranges::find(plan.memories, &b->memory(), &PlannedMemory::memory);
-    memory_of.push_back(static_cast<int>(known - plan.memories.begin()));
-    if (known == plan.memories.end()) plan.memories.push_back({.memory = &b->memory()});
+    const int memory = number(b->memory());
+    places.emplace_back(number(b->source()), memory);
   }
   // Holders has a bit for each.
   if (plan.memories.size() > kMaxMemories)
     return backend_error(std::to_string(plan.memories.size() - 1) + " backends with memory of their own",
                          "at most " + std::to_string(kMaxMemories - 1), "session", "name fewer backends");
-  return memory_of;
+  return places;
 }
 
 // Of each node, which of its choices is taken.
 std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backends& backends,
-                           const std::vector<int>& memory_of, const SearchOptions& options) {
+                           const std::vector<Place>& places, const SearchOptions& options) {
   std::vector<size_t> taken(choices.nodes.size(), 0);
   // search=False is the oracle of tests: the first choice of the first backend, which is its
   // reference kernel.
@@ -104,7 +114,7 @@ std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backe
   const std::vector<std::vector<double>> costs = costs_per_backend(choices, backends);
   const std::vector<int> placed = options.random_placement
                                       ? place_at_random(costs, *options.random_placement)
-                                      : place(costs, flow, memory_of, costs_of(options)).backend;
+                                      : place(costs, flow, places, costs_of(options)).backend;
   for (size_t n = 0; n < taken.size(); ++n) {
     double lowest = std::numeric_limits<double>::infinity();
     for (size_t c = 0; c < choices.all[n].size(); ++c) {
@@ -121,8 +131,10 @@ std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backe
 // From the end, so that the others keep their numbers: a layout that nothing took costs a run nothing.
 void drop_unused_memories(const Choices& choices, const std::vector<size_t>& taken, Plan& plan) {
   const auto used = [&](const backends::Memory* memory) {
-    for (size_t n = 0; n < taken.size(); ++n)
-      if (&choices.all[n][taken[n]].backend->memory() == memory) return true;
+    for (size_t n = 0; n < taken.size(); ++n) {
+      const backends::Backend& b = *choices.all[n][taken[n]].backend;
+      if (&b.memory() == memory || &b.source() == memory) return true;
+    }
     return false;
   };
   while (plan.memories.size() > 1 && !used(plan.memories.back().memory)) plan.memories.pop_back();
@@ -130,14 +142,12 @@ void drop_unused_memories(const Choices& choices, const std::vector<size_t>& tak
 
 void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& flow, const CostModel& costs,
                Plan& plan) {
-  const auto memory_of = [&](size_t n) {
-    const backends::Memory* memory = &choices.all[n][taken[n]].backend->memory();
-    return static_cast<int>(std::ranges::find(plan.memories, memory, &PlannedMemory::memory) -
-                            plan.memories.begin());
-  };
-  std::vector<int> memories(taken.size());
-  for (size_t n = 0; n < taken.size(); ++n) memories[n] = memory_of(n);
-  const std::vector<CopyBefore> copies = copies_of(flow, memories, costs);
+  std::vector<Place> places;
+  for (size_t n = 0; n < taken.size(); ++n) {
+    const backends::Backend& b = *choices.all[n][taken[n]].backend;
+    places.emplace_back(number_of(b.source(), plan), number_of(b.memory(), plan));
+  }
+  const std::vector<CopyBefore> copies = copies_of(flow, places, costs);
   auto copy = copies.begin();
   for (size_t n = 0; n <= taken.size(); ++n) {
     for (; copy != copies.end() && copy->node == n; ++copy) {
@@ -147,7 +157,7 @@ void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& fl
     }
     if (n == taken.size()) break;
     // The losers stay with the step, for session.explain().
-    Step step{.node = choices.nodes[n], .memory = memories[n]};
+    Step step{.node = choices.nodes[n], .source = places[n].source, .memory = places[n].memory};
     std::vector<Choice>& all = choices.all[n];
     step.chosen = std::move(all[taken[n]]);
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(taken[n]));
@@ -163,13 +173,13 @@ Result<Plan> make_plan(const ops::Program& program, const Backends& backends, co
   Plan plan;
   const Views views = find_views(program);
   plan.aliases = views.aliases;
-  WALLE_ASSIGN(const std::vector<int> memory_of, find_memories(backends, plan));
+  WALLE_ASSIGN(const std::vector<Place> places, find_memories(backends, plan));
   WALLE_ASSIGN(Choices choices, find_choices(program, views, backends, options));
   Flow flow = flow_of(program, views);
   price_conversions(program, plan.memories, options.threads, costs_of(options), flow);
   const auto search = [&]() -> Result<std::vector<size_t>> {
     if (options.tune > 0 && options.search) WALLE_TRY(measure_choices(program, options, choices));
-    return decide(choices, flow, backends, memory_of, options);
+    return decide(choices, flow, backends, places, options);
   };
   WALLE_ASSIGN(
       const std::vector<size_t> taken,

@@ -55,9 +55,9 @@ struct State {
 
 class Walk {
  public:
-  Walk(const std::vector<std::vector<double>>& costs, const Flow& flow, const std::vector<int>& memory_of,
+  Walk(const std::vector<std::vector<double>>& costs, const Flow& flow, const std::vector<Place>& places,
        const CostModel& model)
-      : costs_(costs), flow_(flow), memory_of_(memory_of), model_(model), last_read_(flow.roots.size(), 0) {
+      : costs_(costs), flow_(flow), places_(places), model_(model), last_read_(flow.roots.size(), 0) {
     for (size_t n = 0; n < flow.nodes.size(); ++n)
       for (ops::Ref r : flow.nodes[n].reads) last_read_[r] = n;
   }
@@ -95,9 +95,9 @@ class Walk {
     const std::vector<size_t> staying = bury(n);
     std::map<Held, State> next;
     for (size_t s = 0; s < now_.size(); ++s)
-      for (size_t b = 0; b < memory_of_.size(); ++b) {
+      for (size_t b = 0; b < places_.size(); ++b) {
         if (costs_[n][b] == std::numeric_limits<double>::infinity()) continue;  // it does not run the node
-        auto [held, cost] = continued(now_[s].first, n, reads, staying, memory_of_[b]);
+        auto [held, cost] = continued(now_[s].first, n, reads, staying, places_[b]);
         const State state{.cost_ms = now_[s].second.cost_ms + costs_[n][b] + cost,
                           .from = static_cast<int>(s),
                           .backend = static_cast<int>(b)};
@@ -124,19 +124,19 @@ class Walk {
     return staying;
   }
 
-  // Who holds what after node n ran in `memory`, and what the copies for it cost.
+  // Who holds what after node n ran in `place`, and what the copies for it cost.
   std::pair<Held, double> continued(Held held, size_t n, const std::vector<size_t>& reads,
-                                    const std::vector<size_t>& staying, int memory) const {
+                                    const std::vector<size_t>& staying, Place place) const {
     const Flow::Node& node = flow_.nodes[n];
     double cost = 0;
     for (size_t i = 0; i < reads.size(); ++i)
-      held[reads[i]] = bring(held[reads[i]], memory, [&](int from, int to) {
+      held[reads[i]] = bring(held[reads[i]], place.source, [&](int from, int to) {
         cost += crossing_ms(flow_.root(node.reads[i]), from, to, model_);
       });
     for (size_t i = 0; i < staying.size(); ++i) held[i] = held[staying[i]];
     held.resize(staying.size());
     for (ops::Ref r : node.makes) {
-      Holders holders = holder(memory);
+      Holders holders = holder(place.memory);
       if (flow_.root(r).wanted)
         holders = bring(holders, kHost,
                         [&](int from, int to) { cost += crossing_ms(flow_.root(r), from, to, model_); });
@@ -158,7 +158,7 @@ class Walk {
 
   const std::vector<std::vector<double>>& costs_;
   const Flow& flow_;
-  const std::vector<int>& memory_of_;
+  const std::vector<Place>& places_;
   const CostModel& model_;
   std::vector<size_t> last_read_;  // per root, the last node that reads it
   std::vector<ops::Ref> living_;   // made or first read before, read again later
@@ -179,10 +179,11 @@ Placement each_cheapest(const std::vector<std::vector<double>>& costs) {
 }  // namespace
 
 Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,
-                const std::vector<int>& memory_of, const CostModel& model) {
+                const std::vector<Place>& places, const CostModel& model) {
   // The usual case, one backend on the host, is a minimum per node.
-  if (std::ranges::all_of(memory_of, [](int m) { return m == kHost; })) return each_cheapest(costs);
-  return Walk(costs, flow, memory_of, model).run();
+  const auto on_host = [](Place p) { return p.source == kHost && p.memory == kHost; };
+  if (std::ranges::all_of(places, on_host)) return each_cheapest(costs);
+  return Walk(costs, flow, places, model).run();
 }
 
 std::vector<int> place_at_random(const std::vector<std::vector<double>>& costs, uint64_t seed) {

@@ -32,10 +32,10 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
 // Leaves out references of backends that have anything else for the node (Candidate::reference).
 void drop_references(std::vector<Choice>& choices);
 
-// costs[node][backend] is infinity where the backend cannot run the node; memory_of[backend] numbers
+// costs[node][backend] is infinity where the backend cannot run the node; places[backend] numbers
 // memories.
 Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,
-                const std::vector<int>& memory_of, const CostModel& model);
+                const std::vector<Place>& places, const CostModel& model);
 
 // For tests: any backend that runs the node, by a seed.
 std::vector<int> place_at_random(const std::vector<std::vector<double>>& costs, uint64_t seed);

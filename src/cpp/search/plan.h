@@ -47,7 +47,8 @@ struct Copy {
 // Runs a node, or copies a value.
 struct Step {
   int node = -1;       // index into program.nodes; negative: a copy
-  int memory = kHost;  // a node's: where its operands and its workspace lie
+  int source = kHost;  // a node's: where its inputs lie
+  int memory = kHost;  // and where its results and its workspace do
   Choice chosen;
   std::vector<Choice> losers;
   int64_t workspace_offset = 0;

@@ -40,12 +40,12 @@ class Bench {
  public:
   static Result<Bench> make(const ops::Program& program, const ops::ProgramNode& node, const Choice& choice,
                             int threads) {
-    Bench bench(choice.backend->memory(), threads);
+    Bench bench(choice.backend->source(), choice.backend->memory(), threads);
     backends::PrepareContext context{nullptr, threads};
     WALLE_ASSIGN(bench.kernel_,
                  choice.backend->prepare(backends::NodeView(program, node), choice.candidate, context));
-    for (ops::Ref r : node.inputs) WALLE_TRY(bench.add(program, r, bench.in_, true));
-    for (ops::Ref r : node.outputs) WALLE_TRY(bench.add(program, r, bench.out_, false));
+    for (ops::Ref r : node.inputs) WALLE_TRY(bench.add(bench.source_, program, r, bench.in_, true));
+    for (ops::Ref r : node.outputs) WALLE_TRY(bench.add(bench.memory_, program, r, bench.out_, false));
     if (choice.candidate.workspace_bytes > 0) {
       WALLE_ASSIGN(Block block, Block::allocate(bench.memory_, choice.candidate.workspace_bytes));
       bench.workspace_ = block.handle();
@@ -66,21 +66,23 @@ class Bench {
   }
 
  private:
-  Bench(backends::Memory& memory, int threads) : memory_(memory), threads_(threads) {}
+  Bench(backends::Memory& source, backends::Memory& memory, int threads)
+      : source_(source), memory_(memory), threads_(threads) {}
 
-  Status add(const ops::Program& program, ops::Ref r, std::vector<Handle>& to, bool input) {
+  Status add(backends::Memory& memory, const ops::Program& program, ops::Ref r, std::vector<Handle>& to,
+             bool input) {
     if (r < 0) {
       to.emplace_back();
       return {};
     }
     const ops::ProgramValue& v = program.at(r);
-    const int64_t bytes = memory_.bytes_of(v.dtype, v.shape);
-    WALLE_ASSIGN(Block block, Block::allocate(memory_, bytes));
+    const int64_t bytes = memory.bytes_of(v.dtype, v.shape);
+    WALLE_ASSIGN(Block block, Block::allocate(memory, bytes));
     if (input && bytes > 0) {
       const std::vector<std::byte> values = v.constant ? std::vector<std::byte>() : made_up(v);
-      WALLE_TRY(memory_.bring_in(block.handle(), v.constant ? v.constant->data() : values.data(), v.dtype,
-                                 v.shape, threads_));
-      if (!v.constant && memory_.visible(block.handle())) warm_.emplace_back(block.handle(), bytes);
+      WALLE_TRY(memory.bring_in(block.handle(), v.constant ? v.constant->data() : values.data(), v.dtype,
+                                v.shape, threads_));
+      if (!v.constant && memory.visible(block.handle())) warm_.emplace_back(block.handle(), bytes);
     }
     to.push_back(block.handle());
     blocks_.push_back(std::move(block));
@@ -90,11 +92,12 @@ class Bench {
   void forget_caches() {
     std::memset(scratch_.data(), ++round_, scratch_.size());
     for (const auto& [handle, bytes] : warm_) {
-      const auto* at = reinterpret_cast<const unsigned char*>(memory_.visible(handle));
+      const auto* at = reinterpret_cast<const unsigned char*>(source_.visible(handle));
       for (int64_t i = 0; i < bytes; i += 64) sum_ = sum_ + at[i];
     }
   }
 
+  backends::Memory& source_;
   backends::Memory& memory_;
   int threads_;
   std::unique_ptr<backends::Kernel> kernel_;

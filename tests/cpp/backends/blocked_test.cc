@@ -75,9 +75,65 @@ TEST(BlockedBackend, RefusesOperandsOfTheHost) {
   EXPECT_NE(status.error().message().find("host memory"), std::string::npos) << status.error().message();
 }
 
+// A convolution of `channels` by weights of the model, with or without a residual.
+struct FewChannels {
+  ops::Program program;
+  FewChannels(int64_t channels, bool constant, bool residual) {
+    const auto value = [&](const Shape& shape) {
+      program.values.push_back({DType::float32, shape, std::nullopt});
+      return static_cast<ops::Ref>(program.values.size() - 1);
+    };
+    const ops::Ref x = value({1, channels, 4, 4}), w = value({20, channels, 1, 1});
+    if (constant) {
+      Tensor weights = *Tensor::allocate(DType::float32, program.at(w).shape);
+      std::ranges::fill(weights.as_mutable<float>(), 1.0f);
+      program.values[static_cast<size_t>(w)].constant = weights;
+    }
+    std::vector<ops::Ref> inputs{x, w};
+    if (residual) inputs.insert(inputs.end(), {ops::kNoRef, value({1, 20, 4, 4})});
+    const ops::Ref y = value({1, 20, 4, 4});
+    program.nodes.push_back({ops::find_op("Conv"), {}, inputs, {y}, "conv", {}, {}});
+  }
+  NodeView view() const { return NodeView(program, program.nodes[0]); }
+};
+
+TEST(RowsToBlocks, TakesConvolutionsOfFewChannelsAndNothingElse) {
+  const Backend& b = rows_to_blocks_backend();
+  EXPECT_TRUE(b.supports(FewChannels(8, true, false).view()));
+  EXPECT_FALSE(b.supports(FewChannels(9, true, false).view()));
+  EXPECT_FALSE(b.supports(FewChannels(8, false, false).view()));  // weights are packed once per model
+  EXPECT_FALSE(b.supports(FewChannels(8, true, true).view()));    // a residual would lie in blocks
+  EXPECT_FALSE(b.supports(Relu().view()));
+  EXPECT_EQ(&b.source(), &host_memory());
+  EXPECT_EQ(&b.memory(), &blocked_memory());
+}
+
+TEST(RowsToBlocks, ReadsTheHostAndWritesBlocks) {
+  const FewChannels node(2, true, false);
+  PrepareContext context;
+  const auto candidates = rows_to_blocks_backend().candidates(node.view(), 1);
+  ASSERT_EQ(candidates.size(), 1u);
+  auto kernel = rows_to_blocks_backend().prepare(node.view(), candidates[0], context);
+  ASSERT_TRUE(kernel.ok());
+  std::vector<float> x(32);
+  std::iota(x.begin(), x.end(), 0.0f);
+  auto blocks = Block::allocate(blocked_memory(), 2 * 16 * 16 * 4);
+  ASSERT_TRUE(blocks.ok());
+  const Handle in[] = {host_memory().of(x.data()), {}}, out[] = {blocks->handle()};
+  ASSERT_TRUE((*kernel)->run({.in = in, .out = out, .workspace = {}}).ok());
+  const auto* y = reinterpret_cast<const float*>(blocked_memory().visible(blocks->handle()));
+  for (int64_t p = 0; p < 16; ++p) EXPECT_EQ(y[p * 16], 2 * x[p] + 16) << p;
+  // Either of them in the other's place is refused.
+  for (const auto& [from, to] : {std::pair{in[0], in[0]}, std::pair{out[0], out[0]}}) {
+    const Handle read[] = {from, {}}, written[] = {to};
+    EXPECT_FALSE((*kernel)->run({.in = read, .out = written, .workspace = {}}).ok());
+  }
+}
+
 TEST(BlockedBackend, IsALayoutOfTheCpuAndNoBackendOfItsOwn) {
-  ASSERT_EQ(cpu_backend().layouts().size(), 1u);
+  ASSERT_EQ(cpu_backend().layouts().size(), 2u);
   EXPECT_EQ(cpu_backend().layouts()[0], &blocked_backend());
+  EXPECT_EQ(cpu_backend().layouts()[1], &rows_to_blocks_backend());
   EXPECT_TRUE(blocked_backend().layouts().empty());
   EXPECT_NE(blocked_backend().target(), cpu_backend().target());  // kept decisions tell them apart
 }

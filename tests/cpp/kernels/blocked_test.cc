@@ -136,6 +136,57 @@ TEST_F(BlockedRandom, ConvolutionsMatchTheDefinition) {
   }
 }
 
+// The first layer of a network: rows in, blocks out.
+TEST_F(BlockedRandom, ConvolutionsFromRowsMatchTheDefinition) {
+  for (int round = 0; round < 120 && !HasFailure(); ++round) {
+    ConvShape s{.n = between(1, 2), .c = between(1, kMostRowChannels), .m = between(1, 70)};
+    // Every sixth window is a patch: as wide as its stride, of more terms than one chain.
+    const bool patch = round % 6 == 0;
+    s.kh = patch ? between(8, 12) : between(1, 7);
+    s.kw = patch ? between(8, 12) : between(1, 7);
+    s.sh = patch ? s.kh : between(1, 4);
+    s.sw = patch ? s.kw : between(1, 4);
+    if (!patch) {
+      s.dh = between(1, 2);
+      s.dw = between(1, 2);
+      s.pt = between(0, 4);
+      s.pl = between(0, 4);
+    }
+    s.h = between(1, patch ? 40 : 20);
+    s.w = between(1, round % 4 ? 34 : 90);
+    s.oh = std::max<int64_t>(1, (s.h + 2 * s.pt - (s.kh - 1) * s.dh - 1) / s.sh + 1);
+    s.ow = std::max<int64_t>(1, (s.w + 2 * s.pl - (s.kw - 1) * s.dw - 1) / s.sw + 1);
+    ASSERT_TRUE(row_conv_fits(s)) << text(s);
+    const auto x = random_floats(s.n * s.c * s.h * s.w, lot());
+    const auto w = random_floats(s.m * s.depth(), lot()), bias = random_floats(s.m, lot());
+    Epilogue e;
+    e.activation = round % 4 == 0   ? Activation::none
+                   : round % 4 == 3 ? Activation::hard_swish
+                                    : Activation::clamp;
+    e.alpha = -0.5f;
+    e.beta = round % 8 == 1 ? 2.0f : std::numeric_limits<float>::infinity();
+    const float* b = round % 2 ? bias.data() : nullptr;
+    std::vector<float> want(static_cast<size_t>(s.n * s.m * s.oh * s.ow));
+    conv_reference(s, x.data(), w.data(), b, e, want.data(), 2);
+    everywhere(text(s), [&](Isa isa, int threads) {
+      const BlockedConv conv = make_row_conv(s, isa);
+      std::vector<float> packed(static_cast<size_t>(blocked_weight_elements(conv)), kNan);
+      blocked_weights(conv, w.data(), b, packed.data());
+      const BlockedShape out{s.n, s.m, s.oh * s.ow};
+      std::vector<float> y(static_cast<size_t>(out.floats()), -7);
+      run_blocked_conv(conv, x.data(), packed.data(),
+                       {.activation = e.activation, .alpha = e.alpha, .beta = e.beta}, y.data(), threads);
+      expect_close(rows_of(out, y, isa), want, 5e-5);
+    });
+  }
+}
+
+TEST_F(BlockedRandom, OnlyFewChannelsAreReadFromRows) {
+  EXPECT_TRUE(row_conv_fits({.c = kMostRowChannels, .m = 16, .kh = 3, .kw = 3}));
+  EXPECT_FALSE(row_conv_fits({.c = kMostRowChannels + 1, .m = 16, .kh = 3, .kw = 3}));
+  EXPECT_FALSE(row_conv_fits({.c = 4, .m = 4, .kh = 3, .kw = 3, .groups = 4}));
+}
+
 TEST_F(BlockedRandom, PoolsMatchTheDefinition) {
   for (int round = 0; round < 60 && !HasFailure(); ++round) {
     PoolShape s{.h = between(1, 20),

@@ -181,6 +181,25 @@ TEST_F(Sums, OfBlockedConvolutions) {
   }
 }
 
+TEST_F(Sums, OfConvolutionsFromRows) {
+  for (const int64_t window : {7, 16, 30}) {  // in one chain, in three and in eleven
+    const ConvShape s = square(3, 40, 40, window);
+    const auto x = random_floats(s.c * s.h * s.w, seed_), w = random_floats(s.m * s.depth(), seed_ + 1);
+    const Ratio ratio = ratio_of(s, x, w);
+    for (Isa isa : supported_isas()) {
+      SCOPED_TRACE(std::to_string(s.depth()) + " terms " + trace(isa));
+      const BlockedConv conv = make_row_conv(s, isa);
+      const BlockedShape out{s.n, s.m, s.oh * s.ow};
+      std::vector<float> weights(static_cast<size_t>(blocked_weight_elements(conv))),
+          sums(static_cast<size_t>(out.floats())), got(static_cast<size_t>(s.m * s.oh * s.ow));
+      blocked_weights(conv, w.data(), nullptr, weights.data());
+      run_blocked_conv(conv, x.data(), weights.data(), {}, sums.data(), 1);
+      from_blocked(blocked_table(isa), out, sums.data(), got.data(), 1);
+      EXPECT_LE(ratio.of(got), kMost);
+    }
+  }
+}
+
 TEST_F(Sums, OfBlockedMeans) {
   const BlockedShape in{1, 48, 112 * 112};
   const auto x = random_floats(in.c * in.pixels, seed_);

@@ -56,6 +56,34 @@ std::string steps_of(const ops::Program& p, const Plan& plan) {
   return out;
 }
 
+// Reads on the host and writes in its own memory.
+class Between final : public Fake {
+ public:
+  using Fake::Fake;
+  backends::Memory& source() const override { return backends::host_memory(); }
+};
+
+TEST(Copies, WhatReadsElsewhereNeedsNoCopy) {
+  Machine m;
+  const Between c{"between", "C", m.device_b};
+  m.backends = {&m.a, &m.b, &c};
+  Builder g;
+  const ops::Ref x = g.input();
+  const ops::Ref y = g.node(kB, {g.node(kC, {x})});
+  g.p.outputs = {y};
+  const Plan plan = m.plan(g.p);
+  EXPECT_EQ(steps_of(g.p, plan), "C, B, %2:1>0");
+  EXPECT_EQ(plan.steps[0].source, kHost);
+  EXPECT_EQ(plan.steps[0].memory, 1);
+  EXPECT_EQ(plan.at(kHost, x).home, Home::input);
+  EXPECT_EQ(plan.at(1, x).home, Home::nowhere);
+  // And what it reads comes to the host first.
+  Builder back;
+  const ops::Ref z = back.node(kC, {back.node(kB, {back.input()})});
+  back.p.outputs = {z};
+  EXPECT_EQ(steps_of(back.p, m.plan(back.p)), "%0:0>1, B, %1:1>0, C, %2:1>0");
+}
+
 TEST(Copies, AForkCrossesOncePerMemory) {
   Machine m;
   Builder g;

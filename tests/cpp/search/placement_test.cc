@@ -19,14 +19,14 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What a placement costs, counted from the copies the plan would make.
 double total(const std::vector<std::vector<double>>& costs, const Flow& flow,
-             const std::vector<int>& memory_of, const std::vector<int>& placed) {
+             const std::vector<Place>& places, const std::vector<int>& placed) {
   double sum = 0;
-  std::vector<int> memories;
+  std::vector<Place> taken;
   for (size_t i = 0; i < placed.size(); ++i) {
     sum += costs[i][static_cast<size_t>(placed[i])];
-    memories.push_back(memory_of[static_cast<size_t>(placed[i])]);
+    taken.push_back(places[static_cast<size_t>(placed[i])]);
   }
-  for (const CopyBefore& c : copies_of(flow, memories, reference_costs())) sum += c.copy.cost_ms;
+  for (const CopyBefore& c : copies_of(flow, taken, reference_costs())) sum += c.copy.cost_ms;
   return sum;
 }
 
@@ -62,19 +62,20 @@ TEST(Placement, IsTheCheapestOfAll) {
   std::mt19937 rng(seed);
   for (int round = 0; round < 300; ++round) {
     const size_t n = 1 + rng() % 6;
-    // Three devices; the host and two devices; two backends of one device.
-    const std::vector<int> memory_of =
-        std::vector<std::vector<int>>{{1, 2, 3}, {0, 1, 2}, {0, 1, 1}, {0, 0, 0}}[rng() % 4];
-    const RandomFlow f(rng, n, memory_of.size());
-    const Placement placed = place(f.costs, f.flow, memory_of, reference_costs());
+    // Three devices; the host and two devices; two backends of one device; from the host to a device without
+    // a copy; from one device to another.
+    const std::vector<Place> places = std::vector<std::vector<Place>>{
+        {1, 2, 3}, {0, 1, 2}, {0, 1, 1}, {0, 0, 0}, {0, 1, Place{0, 1}}, {0, Place{2, 1}, 2}}[rng() % 6];
+    const RandomFlow f(rng, n, places.size());
+    const Placement placed = place(f.costs, f.flow, places, reference_costs());
     double best = kNever;
     std::vector<int> other(n, 0);
     for (size_t code = 0, all = static_cast<size_t>(std::pow(3, n)); code < all; ++code) {
       for (size_t i = 0, rest = code; i < n; ++i, rest /= 3) other[i] = static_cast<int>(rest % 3);
-      best = std::min(best, total(f.costs, f.flow, memory_of, other));
+      best = std::min(best, total(f.costs, f.flow, places, other));
     }
     ASSERT_NEAR(placed.cost_ms, best, 1e-9) << "seed " << seed;
-    ASSERT_NEAR(total(f.costs, f.flow, memory_of, placed.backend), best, 1e-9) << "seed " << seed;
+    ASSERT_NEAR(total(f.costs, f.flow, places, placed.backend), best, 1e-9) << "seed " << seed;
   }
   EXPECT_TRUE(place({}, {}, {0, 1}, reference_costs()).backend.empty());
 }
@@ -84,12 +85,12 @@ TEST(Placement, ChargesWhatThePlanMakes) {
   const auto seed = std::random_device()();
   std::mt19937 rng(seed);
   for (int round = 0; round < 20; ++round) {
-    const std::vector<int> memory_of{0, 1, 2};
-    const RandomFlow f(rng, 150, memory_of.size());
-    const Placement placed = place(f.costs, f.flow, memory_of, reference_costs());
-    ASSERT_NEAR(placed.cost_ms, total(f.costs, f.flow, memory_of, placed.backend), 1e-6) << "seed " << seed;
+    const std::vector<Place> places{0, 1, 2};
+    const RandomFlow f(rng, 150, places.size());
+    const Placement placed = place(f.costs, f.flow, places, reference_costs());
+    ASSERT_NEAR(placed.cost_ms, total(f.costs, f.flow, places, placed.backend), 1e-6) << "seed " << seed;
     for (uint64_t lot = 0; lot < 10; ++lot)
-      ASSERT_LE(placed.cost_ms, total(f.costs, f.flow, memory_of, place_at_random(f.costs, lot)) + 1e-9)
+      ASSERT_LE(placed.cost_ms, total(f.costs, f.flow, places, place_at_random(f.costs, lot)) + 1e-9)
           << "seed " << seed;
   }
 }

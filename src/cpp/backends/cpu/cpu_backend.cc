@@ -33,7 +33,9 @@ class CpuBackend final : public TableBackend {
   }
 
   std::string device() const override { return processor_name(); }
-  std::vector<const Backend*> layouts() const override { return {&blocked_backend()}; }
+  std::vector<const Backend*> layouts() const override {
+    return {&blocked_backend(), &rows_to_blocks_backend()};
+  }
   std::optional<DeviceProfile> profile() const override { return measure_profile(); }
 
  private:

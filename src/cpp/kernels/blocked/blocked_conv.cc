@@ -13,39 +13,6 @@ using base::ceil_div;
 // Inputs that one pass over the weights reads: a quarter of the smallest second-level cache in use.
 constexpr int64_t kChunkFloats = 32 * 1024;
 
-// The steps of a window of `size`, `step` apart, that lie in [0, n) when it starts at `from`.
-struct Steps {
-  int64_t first = 0, last = 0;
-};
-Steps inside(int64_t from, int64_t step, int64_t size, int64_t n) {
-  const int64_t first = from < 0 ? ceil_div(-from, step) : 0;
-  const int64_t last = from >= n ? 0 : std::min(size, ceil_div(n - from, step));
-  return {first, std::max(first, last)};
-}
-
-Steps columns_at(const ConvShape& s, int64_t col) { return inside(col * s.sw - s.pl, s.dw, s.kw, s.w); }
-Steps rows_at(const ConvShape& s, int64_t row) { return inside(row * s.sh - s.pt, s.dh, s.kh, s.h); }
-
-std::vector<BlockedColumns> columns_of(const ConvShape& s) {
-  std::vector<BlockedColumns> out;
-  for (int64_t col = 0; col < s.ow;) {
-    const Steps steps = columns_at(s, col);
-    BlockedColumns group{.first = col, .count = 1, .width = steps.last - steps.first, .tap = {}, .which = {}};
-    for (; col + group.count < s.ow; ++group.count) {
-      const Steps next = columns_at(s, col + group.count);
-      if (next.first != steps.first || next.last != steps.last) break;
-    }
-    for (int64_t i = 0; i < s.kh; ++i)
-      for (int64_t j = steps.first; j < steps.last; ++j) {
-        group.tap.push_back((i * s.dh * s.w + j * s.dw) * kBlock);
-        group.which.push_back(i * s.kw + j);
-      }
-    col += group.count;
-    out.push_back(std::move(group));
-  }
-  return out;
-}
-
 // 1 x 1 without stride or padding: rows need not be told apart.
 bool flat(const ConvShape& s) {
   return s.taps() == 1 && s.sh == 1 && s.sw == 1 && s.pt == 0 && s.pl == 0 && s.oh == s.h && s.ow == s.w;
@@ -58,6 +25,8 @@ bool blocked_conv_fits(const ConvShape& s) {
          s.sh <= 2 && s.dh == 1 && s.dw == 1;
 }
 
+bool row_conv_fits(const ConvShape& s) { return s.groups == 1 && s.c <= kMostRowChannels; }
+
 BlockedConv make_blocked_conv(const ConvShape& shape, Isa isa) {
   BlockedConv c{.shape = shape, .table = &blocked_table(isa), .columns = {}};
   if (shape.groups > 1) return c;
@@ -67,8 +36,14 @@ BlockedConv make_blocked_conv(const ConvShape& shape, Isa isa) {
     s.w = s.ow = s.h * s.w;
     s.h = s.oh = 1;
   }
-  c.columns = columns_of(s);
+  c.columns = columns_of_blocks(s);
   c.by_panels = s.m * s.taps() > s.n * s.h * s.w;
+  return c;
+}
+
+BlockedConv make_row_conv(const ConvShape& shape, Isa isa) {
+  BlockedConv c{.shape = shape, .table = &blocked_table(isa), .columns = columns_of_rows(shape)};
+  c.from_rows = true;
   return c;
 }
 
@@ -77,8 +52,8 @@ BlockedWork blocked_work(const BlockedConv& c) {
   const auto lanes = static_cast<double>(s.n * blocks_of(s.m) * kBlock);
   double row_taps = 0;
   for (int64_t r = 0; r < s.oh; ++r) {
-    const Steps steps = rows_at(s, r);
-    row_taps += static_cast<double>(steps.last - steps.first);
+    const Steps steps = window_rows(s, r);
+    row_taps += static_cast<double>(steps.count());
   }
   if (c.columns.empty())
     return {.flops = 2 * lanes * static_cast<double>(s.oh * s.ow * s.taps()),
@@ -86,7 +61,7 @@ BlockedWork blocked_work(const BlockedConv& c) {
   BlockedWork out;
   for (const BlockedColumns& g : c.columns) {
     const auto pixels = static_cast<double>(g.count);
-    out.flops += 2 * lanes * pixels * row_taps * static_cast<double>(g.width * s.c);
+    out.flops += 2 * lanes * pixels * row_taps * static_cast<double>(g.width * (c.from_rows ? 1 : s.c));
     out.tiles += static_cast<double>(s.n * c.panels() * s.oh * ceil_div(g.count, int64_t{c.table->rows}));
   }
   return out;
@@ -133,14 +108,15 @@ void run_pixels(const BlockedConv& c, const Operands& o, int64_t n, int64_t pane
   const int64_t at =
       (n * blocks_of(s.m) + first / kBlock) * plane + (row * s.ow + col) * kBlock + first % kBlock;
   const float* weights = o.weights + panel * width * (s.taps() * s.c + 1);
-  BlockedDense d{.x = o.x + n * blocks_of(s.c) * s.h * s.w * kBlock +
-                      ((row * s.sh - s.pt) * s.w + col * s.sw - s.pl) * kBlock,
-                 .x_step = (down ? s.sh * s.w : s.sw) * kBlock,
+  const int64_t pitch = c.from_rows ? 1 : kBlock;
+  const int64_t planes = c.from_rows ? s.c : blocks_of(s.c);
+  BlockedDense d{.x = o.x + (n * planes * s.h * s.w + (row * s.sh - s.pt) * s.w + col * s.sw - s.pl) * pitch,
+                 .x_step = (down ? s.sh * s.w : s.sw) * pitch,
                  .x_block = s.h * s.w * kBlock,
                  .channels = s.c,
                  .tap = g.tap.data() + steps.first * g.width,
                  .which = g.which.data() + steps.first * g.width,
-                 .taps = (steps.last - steps.first) * g.width,
+                 .taps = steps.count() * g.width,
                  .pixels = pixels,
                  .weights = weights + width,
                  .bias = weights,
@@ -150,7 +126,7 @@ void run_pixels(const BlockedConv& c, const Operands& o, int64_t n, int64_t pane
                  .y_vector = c.table->lanes < kBlock ? c.table->lanes : plane,
                  .tail = o.tail};
   if (d.tail.residual) d.tail.residual += at;
-  c.table->dense(d);
+  c.from_rows ? c.table->rows_to_blocks(d) : c.table->dense(d);
 }
 
 // A border is narrow: its columns are walked downwards where all rows of the window are met.
@@ -158,12 +134,9 @@ void run_border(const BlockedConv& c, const Operands& o, int64_t n, int64_t pane
                 int64_t row, int64_t end) {
   const ConvShape& s = c.shape;
   while (row < end) {
-    const Steps steps = rows_at(s, row);
+    const Steps steps = window_rows(s, row);
     int64_t same = 1;
-    for (; row + same < end; ++same) {
-      const Steps next = rows_at(s, row + same);
-      if (next.first != steps.first || next.last != steps.last) break;
-    }
+    while (row + same < end && window_rows(s, row + same) == steps) ++same;
     for (int64_t col = g.first; col < g.first + g.count; ++col)
       run_pixels(c, o, n, panel, g, steps, row, col, same, true);
     row += same;
@@ -173,7 +146,8 @@ void run_border(const BlockedConv& c, const Operands& o, int64_t n, int64_t pane
 // Rows and panels [from, to) of one image.
 void run_part(const BlockedConv& c, const Operands& o, int64_t n, Steps rows, Steps panels) {
   const ConvShape& s = c.shape;
-  const int64_t row_floats = std::max<int64_t>(1, s.sh * s.w * blocks_of(s.c) * kBlock);
+  const int64_t pixel = c.from_rows ? s.c : blocks_of(s.c) * kBlock;
+  const int64_t row_floats = std::max<int64_t>(1, s.sh * s.w * pixel);
   const int64_t chunk = std::max<int64_t>(1, kChunkFloats / row_floats);
   for (int64_t row = rows.first; row < rows.last; row += chunk)
     for (int64_t p = panels.first; p < panels.last; ++p)
@@ -184,7 +158,7 @@ void run_part(const BlockedConv& c, const Operands& o, int64_t n, Steps rows, St
           continue;
         }
         for (int64_t r = row; r < end; ++r)
-          run_pixels(c, o, n, p, g, rows_at(s, r), r, g.first, g.count, false);
+          run_pixels(c, o, n, p, g, window_rows(s, r), r, g.first, g.count, false);
       }
 }
 

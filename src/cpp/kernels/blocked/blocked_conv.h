@@ -1,6 +1,7 @@
 // f32 convolution over channel-blocked storage: dense windows of any size, stride and dilation, and depthwise
-// windows of 3 or 5 with strides of 1 or 2. Taps outside the image are left out, not multiplied by zero, and
-// nothing is copied or packed but the weights, once.
+// windows of 3 or 5 with strides of 1 or 2. Dense windows over few channels also read rows and write blocks:
+// a network's first layer. Taps outside the image are left out, not multiplied by zero, and nothing is copied
+// or packed but the weights, once.
 //
 // Immutable after make_blocked_conv; run_blocked_conv may be called from any thread.
 #pragma once
@@ -8,25 +9,23 @@
 #include <vector>
 
 #include "kernels/blocked/blocked.h"
+#include "kernels/blocked/blocked_columns.h"
 #include "kernels/conv/conv.h"
 
 namespace walle::kernels {
 
 bool blocked_conv_fits(const ConvShape& shape);
 
-// Outputs of a row that meet the same columns of the window.
-struct BlockedColumns {
-  int64_t first = 0, count = 0;
-  int64_t width = 0;           // columns of the window they meet
-  std::vector<int64_t> tap;    // [window row][width]: offset from where the window starts
-  std::vector<int64_t> which;  // number of the tap
-};
+// Images of rows that are read as they lie: with more channels the planes of one pixel are too many pages.
+inline constexpr int64_t kMostRowChannels = 8;
+bool row_conv_fits(const ConvShape& shape);
 
 struct BlockedConv {
   ConvShape shape;  // where one row of pixels is as good, the image as such a row
   const BlockedTable* table = nullptr;
   std::vector<BlockedColumns> columns;  // dense only; the widest first
   bool flat = false;                    // that row
+  bool from_rows = false;               // x is [n, c, h, w] as tensors have it
   bool by_panels = false;               // threads share output channels and not pixels
 
   int64_t panel() const { return 2 * table->lanes; }
@@ -34,6 +33,7 @@ struct BlockedConv {
 };
 
 BlockedConv make_blocked_conv(const ConvShape& shape, Isa isa);
+BlockedConv make_row_conv(const ConvShape& shape, Isa isa);
 
 // What a run does, for the search: arithmetic with the lanes that hold no channel, and register tiles.
 struct BlockedWork {

@@ -54,17 +54,31 @@ inline __attribute__((always_inline)) void finish(const BlockedDense& d, vf (&ac
   }
 }
 
-// M pixels from number `first` on. `Step`: floats between their inputs; 0: what the task says, for columns.
-template <int M, int V, int Step>
-void dense_tile(const BlockedDense& d, int64_t first) {
-  const int64_t step = Step > 0 ? Step : d.x_step;
-  vf acc[M][V];
+template <int M, int V>
+inline __attribute__((always_inline)) void start_at_bias(const BlockedDense& d, vf (&acc)[M][V]) {
 #pragma GCC unroll 2
   for (int v = 0; v < V; ++v) {
     const vf bias = load(d.bias + v * kLanes);
 #pragma GCC unroll 14
     for (int i = 0; i < M; ++i) acc[i][v] = bias;
   }
+}
+
+// The chains that ended before the one in the accumulators.
+template <int M, int V>
+inline __attribute__((always_inline)) void add_chains(vf (&acc)[M][V], const float* sums) {
+#pragma GCC unroll 14
+  for (int i = 0; i < M; ++i)
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) acc[i][v] += load(sums + (i * V + v) * kLanes);
+}
+
+// M pixels from number `first` on. `Step`: floats between their inputs; 0: what the task says, for columns.
+template <int M, int V, int Step>
+void dense_tile(const BlockedDense& d, int64_t first) {
+  const int64_t step = Step > 0 ? Step : d.x_step;
+  vf acc[M][V];
+  start_at_bias(d, acc);
   float sums[M * V * kLanes];
   bool first_chain = true;
   int64_t left = kDenseChain;
@@ -89,12 +103,7 @@ void dense_tile(const BlockedDense& d, int64_t first) {
       }
     }
   }
-  if (!first_chain) {
-#pragma GCC unroll 14
-    for (int i = 0; i < M; ++i)
-#pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) acc[i][v] += load(sums + (i * V + v) * kLanes);
-  }
+  if (!first_chain) add_chains(acc, sums);
   finish(d, acc, first * d.y_step);
 }
 
@@ -115,18 +124,22 @@ void dense_columns(const BlockedDense& d) {
   for (; at < d.pixels; ++at) dense_tile<1, V, 0>(d, at);
 }
 
+// Equal tiles: 16 pixels as 8 + 8 keep the multiply-adds busy, 14 + 2 would wait for latency.
+inline void equal_tiles(const BlockedDense& d, DenseTile (*tile_of)(int64_t)) {
+  const int64_t tiles = (d.pixels + kMr - 1) / kMr;
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t from = d.pixels * i / tiles;
+    tile_of(d.pixels * (i + 1) / tiles - from)(d, from);
+  }
+}
+
 template <int V>
 void dense_panel(const BlockedDense& d) {
   const auto tile_of = d.x_step == kBlock       ? dense_tile_for<V, kBlock>
                        : d.x_step == 2 * kBlock ? dense_tile_for<V, 2 * kBlock>
                                                 : nullptr;
   if (!tile_of) return dense_columns<V>(d);
-  // Equal tiles: 16 pixels as 8 + 8 keep the multiply-adds busy, 14 + 2 would wait for latency.
-  const int64_t tiles = (d.pixels + kMr - 1) / kMr;
-  for (int64_t i = 0; i < tiles; ++i) {
-    const int64_t from = d.pixels * i / tiles;
-    tile_of(d.pixels * (i + 1) / tiles - from)(d, from);
-  }
+  equal_tiles(d, tile_of);
 }
 
 void dense(const BlockedDense& d) {

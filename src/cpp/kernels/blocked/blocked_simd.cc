@@ -1,5 +1,6 @@
 // Kernels of channel-blocked storage.
 #include "kernels/blocked/blocked_depthwise_simd.h"
+#include "kernels/blocked/blocked_rows_simd.h"
 #include "kernels/blocked/blocked_turn_simd.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
@@ -119,6 +120,7 @@ const BlockedTable kBlockedF32 = {.lanes = kLanes,
                                   .from_rows = from_rows,
                                   .to_rows = to_rows,
                                   .dense = dense,
+                                  .rows_to_blocks = rows_to_blocks,
                                   .depthwise = depthwise,
                                   .pool = pool,
                                   .mean = mean,

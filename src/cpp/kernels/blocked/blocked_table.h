@@ -20,7 +20,8 @@ struct BlockedTail {
 };
 
 // Pixels that meet the same taps of a window, side by side or one below the other; one panel of output
-// channels.
+// channels. From rows a tap is one of a single channel, with weights [tap][panel]; x_block and channels are
+// not looked at.
 struct BlockedDense {
   const float* x = nullptr;        // where a tap of offset 0 meets the first pixel
   int64_t x_step = 0;              // floats from pixel to pixel
@@ -72,6 +73,7 @@ struct BlockedTable {
   void (*from_rows)(const float* x, int64_t plane, int64_t channels, int64_t pixels, float* out);
   void (*to_rows)(const float* x, int64_t plane, int64_t channels, int64_t pixels, float* out);
   void (*dense)(const BlockedDense& task);
+  void (*rows_to_blocks)(const BlockedDense& task);
   // Windows of 3 or 5, strides of 1 or 2.
   void (*depthwise)(int64_t window, int64_t stride, const BlockedDepthwise& task);
   void (*pool)(const BlockedPool& task);

@@ -7,7 +7,7 @@
 namespace walle::backends::cpu {
 
 namespace {
-class BlockedBackend final : public TableBackend {
+class BlockedBackend : public TableBackend {
  public:
   std::string_view name() const override { return "cpu_blocked"; }
   Memory& memory() const override { return blocked_memory(); }
@@ -30,10 +30,26 @@ class BlockedBackend final : public TableBackend {
     return nullptr;
   }
 };
+
+class RowsToBlocksBackend final : public BlockedBackend {
+ public:
+  std::string_view name() const override { return "cpu_rows_to_blocks"; }
+  Memory& source() const override { return host_memory(); }
+
+ private:
+  const CpuOp* find(const ir::OpDef& op) const override {
+    return op.name == kRowsToBlocksConv.op ? &kRowsToBlocksConv : nullptr;
+  }
+};
 }  // namespace
 
 const Backend& blocked_backend() {
   static const BlockedBackend instance;  // immutable: one serves every session
+  return instance;
+}
+
+const Backend& rows_to_blocks_backend() {
+  static const RowsToBlocksBackend instance;
   return instance;
 }
 

@@ -8,4 +8,8 @@ namespace walle::backends::cpu {
 
 const Backend& blocked_backend();
 
+// The same with its operands on the host, row-major: what a network is given becomes blocks in its first
+// convolution and not by a copy.
+const Backend& rows_to_blocks_backend();
+
 }  // namespace walle::backends::cpu

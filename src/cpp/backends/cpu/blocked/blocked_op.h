@@ -18,6 +18,7 @@ extern const CpuOp kBlockedMaxPool;
 extern const CpuOp kBlockedAveragePool;
 extern const CpuOp kBlockedReduce;
 extern const CpuOp kBlockedRaster;
+extern const CpuOp kRowsToBlocksConv;  // reads on the host
 
 // A kernel over operands in blocked memory. `unread`: inputs that it does not look at, one bit each.
 template <class Fn>

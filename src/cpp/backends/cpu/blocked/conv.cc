@@ -1,5 +1,5 @@
-// Conv over blocks of channels. Weights and bias are constants and packed once per model, so that the kernel
-// reads the image and the residual alone.
+// Conv over blocks of channels, and from rows to blocks. Weights and bias are constants and packed once per
+// model, so that the kernels read the image and the residual alone.
 #include "backends/cpu/blocked/blocked_op.h"
 #include "backends/cpu/conv_shape.h"
 #include "backends/cpu/epilogue.h"
@@ -10,10 +10,27 @@ namespace walle::backends::cpu {
 namespace {
 constexpr uint32_t kUnread = 0b110;  // weights, bias
 
-bool supports(const NodeView& node) {
+bool has_images(const NodeView& node) {
   return is_image(node.dtype(0), node.shape(0)) && is_image(node.out_dtype(0), node.out_shape(0)) &&
-         node.constant(1) && (!node.has(2) || node.constant(2)) &&
-         kernels::blocked_conv_fits(conv_shape(node));
+         node.constant(1) && (!node.has(2) || node.constant(2));
+}
+
+bool supports(const NodeView& node) {
+  return has_images(node) && kernels::blocked_conv_fits(conv_shape(node));
+}
+
+// A residual would lie in blocks.
+bool supports_rows(const NodeView& node) {
+  return has_images(node) && !node.has(3) && kernels::row_conv_fits(conv_shape(node));
+}
+
+Candidate blocked_candidate(const NodeView& node, std::string_view kernel, const kernels::BlockedConv& conv,
+                            kernels::Isa isa, int threads) {
+  const kernels::BlockedWork work = kernels::blocked_work(conv);
+  Candidate c = vector_candidate(node, kernel, isa, threads, 0);
+  c.features[Quantity::flop] = work.flops;
+  c.features[Quantity::tiles] = work.tiles;
+  return c;
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -21,36 +38,40 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   if (!isa) return;
   const kernels::ConvShape shape = conv_shape(node);
   const kernels::BlockedConv conv = kernels::make_blocked_conv(shape, *isa);
-  const kernels::BlockedWork work = kernels::blocked_work(conv);
   const std::string_view kernel = shape.groups > 1
                                       ? shape.sh > 1 ? "blocked_depthwise_s2_f32" : "blocked_depthwise_f32"
                                   : conv.flat ? "blocked_pointwise_f32"
                                               : "blocked_window_f32";
-  Candidate c = vector_candidate(node, kernel, *isa, threads, 0);
-  c.features[Quantity::flop] = work.flops;
-  c.features[Quantity::tiles] = work.tiles;
-  out.push_back(std::move(c));
+  out.push_back(blocked_candidate(node, kernel, conv, *isa, threads));
+}
+
+void row_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  const auto isa = float_isa(node);
+  if (!isa) return;
+  const kernels::BlockedConv conv = kernels::make_row_conv(conv_shape(node), *isa);
+  out.push_back(blocked_candidate(node, "blocked_from_rows_f32", conv, *isa, threads));
+}
+
+Result<SharedBlock> packed_weights(const NodeView& node, const kernels::BlockedConv& conv,
+                                   PrepareContext& context) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  const Tensor& w = *node.constant(1);
+  const Tensor* bias = node.has(2) ? node.constant(2) : nullptr;
+  const auto make = [&]() -> Result<Block> {
+    WALLE_ASSIGN(Block block, allocate_floats(kernels::blocked_weight_elements(conv)));
+    kernels::blocked_weights(conv, w.as<float>().data(), bias ? bias->as<float>().data() : nullptr,
+                             floats_of(block));
+    return block;
+  };
+  const std::string kind = "conv_blocked_" + std::string(isa_name(isa));
+  return bias ? context.shared({&w, bias}, kind, make) : context.shared({&w}, kind, make);
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   auto conv = std::make_shared<const kernels::BlockedConv>(kernels::make_blocked_conv(conv_shape(node), isa));
-  const Tensor& w = *node.constant(1);
-  const Tensor* bias = node.has(2) ? node.constant(2) : nullptr;
-  const auto make = [&]() -> Result<Block> {
-    WALLE_ASSIGN(Block block, allocate_floats(kernels::blocked_weight_elements(*conv)));
-    kernels::blocked_weights(*conv, w.as<float>().data(), bias ? bias->as<float>().data() : nullptr,
-                             floats_of(block));
-    return block;
-  };
-  const std::string kind = "conv_blocked_" + std::string(isa_name(isa));
-  SharedBlock weights;
-  if (bias) {
-    WALLE_ASSIGN(weights, context.shared({&w, bias}, kind, make));
-  } else {
-    WALLE_ASSIGN(weights, context.shared({&w}, kind, make));
-  }
+  WALLE_ASSIGN(const SharedBlock weights, packed_weights(node, *conv, context));
   const kernels::BlockedTail tail{.activation = e.activation, .alpha = e.alpha, .beta = e.beta};
   return make_blocked_kernel(
       [=, has_residual = node.has(3)](const HostArgs& a) -> Status {
@@ -62,9 +83,26 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
       },
       kUnread);
 }
+
+Result<std::unique_ptr<Kernel>> prepare_rows(const NodeView& node, const Candidate&,
+                                             PrepareContext& context) {
+  WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  auto conv = std::make_shared<const kernels::BlockedConv>(kernels::make_row_conv(conv_shape(node), isa));
+  WALLE_ASSIGN(const SharedBlock weights, packed_weights(node, *conv, context));
+  const kernels::BlockedTail tail{.activation = e.activation, .alpha = e.alpha, .beta = e.beta};
+  return make_kernel_between(host_memory(), blocked_memory(), kUnread, [=](const HostArgs& a) -> Status {
+    kernels::run_blocked_conv(*conv, a.input<float>(0), floats_of(*weights), tail, a.output<float>(0),
+                              a.threads);
+    return {};
+  });
+}
 }  // namespace
 
 extern const CpuOp kBlockedConv{
     .op = "Conv", .supports = supports, .candidates = candidates, .prepare = prepare};
+
+extern const CpuOp kRowsToBlocksConv{
+    .op = "Conv", .supports = supports_rows, .candidates = row_candidates, .prepare = prepare_rows};
 
 }  // namespace walle::backends::cpu
