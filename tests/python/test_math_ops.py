@@ -137,6 +137,22 @@ def test_float16_is_computed_in_float32(op: str) -> None:
     np.testing.assert_array_equal(narrow, wide.astype(np.float16))
 
 
+@pytest.mark.parametrize(
+    "shape", [(2, 3, 20), (7, 16, 5), (3, 70, 33), (0, 4, 2), (3, 4, 0), (3, 0, 2), (5, 9, 1)]
+)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
+def test_softmax_of_every_axis(op: str, axis: int, shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(sum(shape)).normal(0, 20, shape).astype(np.float32)
+    (y,) = run(op, {"x": x}, axis=axis)
+    assert y.shape == shape
+    if x.size:
+        away = x.astype(np.float64) - x.max(axis, keepdims=True)
+        total = np.exp(away).sum(axis, keepdims=True)
+        want = np.exp(away) / total if op == "Softmax" else away - np.log(total)
+        np.testing.assert_allclose(y, want, rtol=2e-6, atol=1e-6)
+
+
 def test_numeric_label_encoder() -> None:
     x = np.array([[3, 9], [5, 4]], np.int64)
     (y,) = run(

@@ -37,11 +37,7 @@ inline vf polynomial(vf z, float first, Rest... rest) {
   // ln 2 = 0.693359375 - 2.12194440e-4: the first part has nine bits, so that n times it is exact.
   const vf r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
   const vf p = polynomial(r, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f);
-  // Two factors, because 2^n alone leaves the range of a float where the result is still a (subnormal)
-  // number.
-  const vi exponent = as_int(shifted) - as_int(magic);
-  const vi half = exponent >> 1;
-  return p * as_float((half + 127) << 23) * as_float((exponent - half + 127) << 23);
+  return scaled(p, n);
 }
 
 [[maybe_unused]] inline vf tanh(vf x) {
@@ -52,8 +48,9 @@ inline vf polynomial(vf z, float first, Rest... rest) {
                           4.68579072e-03f, 1.42897812e-01f, 1.0f);
   const vf q = polynomial(z, 5.26926241e-09f, 3.33623843e-06f, 5.52365483e-04f, 3.00961726e-02f,
                           4.76231146e-01f, 1.0f);
-  return abs(x) >= 9.0f ? copy_sign(splat(1.0f), x)
-                        : clamp(v * p / q, -1.0f, 1.0f);  // exactly 1, or x * (1 - tanh) would not vanish
+  return abs(x) >= 9.0f
+             ? copy_sign(splat(1.0f), x)
+             : clamp(quotient(v * p, q), -1.0f, 1.0f);  // exactly 1, or x * (1 - tanh) would not vanish
 }
 
 // From 4 on 1 - erf is below 2e-8, which a float next to 1 does not show.
@@ -64,10 +61,14 @@ inline vf polynomial(vf z, float first, Rest... rest) {
                           1.93540767e-01f, 1.12837914f);
   const vf q = polynomial(z, 3.74201522e-05f, 1.18552369e-03f, 1.52068748e-02f, 1.15348211e-01f,
                           5.04853596e-01f, 1.0f);
-  return abs(x) >= 4.0f ? copy_sign(splat(1.0f), x) : clamp(v * p / q, -1.0f, 1.0f);
+  return abs(x) >= 4.0f ? copy_sign(splat(1.0f), x) : clamp(quotient(v * p, q), -1.0f, 1.0f);
 }
 
-[[maybe_unused]] inline vf sigmoid(vf x) { return 1.0f / (1.0f + exp(-x)); }
+// Of -|x|, so that the sum lies between 1 and 2 and small results keep their digits.
+[[maybe_unused]] inline vf sigmoid(vf x) {
+  const vf e = exp(as_float(as_int(x) | static_cast<int32_t>(0x80000000)));
+  return quotient(x < 0.0f ? e : splat(1.0f), 1.0f + e);
+}
 [[maybe_unused]] inline vf hard_sigmoid(vf x, float alpha, float beta) {
   return clamp(x * alpha + beta, 0.0f, 1.0f);
 }

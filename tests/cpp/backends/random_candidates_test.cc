@@ -109,7 +109,10 @@ Case rows(Random& r) {
   const Shape shape{r.between(1, 20), r.between(1, 120)};
   const auto axis = r.between(0, 1);
   switch (r.between(0, 2)) {
-    case 0: return {"Softmax", {{"axis", axis}}, {r.tensor(shape)}};
+    case 0: {
+      const Shape map{r.between(1, 20), r.between(1, 70), r.between(1, 40)};
+      return {r.any_of({"Softmax", "LogSoftmax"}), {{"axis", r.between(0, 2)}}, {r.tensor(map)}};
+    }
     case 1: return {"LayerNormalization", {}, {r.tensor(shape), r.tensor({shape[1]}), r.tensor({shape[1]})}};
     default: return {r.any_of({"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"}), {}, {r.tensor(shape)}};
   }

@@ -1,6 +1,8 @@
 // Element-wise, softmax and normalisation vector kernels of every set against the reference kernels.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "kernels/compare.h"
 #include "kernels/eltwise/eltwise.h"
@@ -92,6 +94,62 @@ TEST(Softmax, RowsMatchTheReference) {
       SCOPED_TRACE(std::string(isa_name(isa)) + " n " + std::to_string(n));
       expect_close(got, want, 1e-6);
     }
+  }
+}
+
+// Every place an axis may have, threads' shares that begin and end anywhere, in place, and the logarithm.
+TEST(Softmax, LanesMatchTheReference) {
+  const auto seed = std::random_device()();
+  std::mt19937 draw(seed);
+  const auto between = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(draw);
+  };
+  for (int round = 0; round < 300; ++round) {
+    Softmax s{between(1, 40), between(1, 40), between(1, 40), between(0, 1) == 1};
+    if (round % 3 == 0) s.inner = 1;
+    if (round % 3 == 1) s.outer = between(1, 3);
+    if (round % 10 == 1) s.inner = between(41, 300);
+    if (round % 10 == 2) s.axis = between(60, 700);  // longer than what is turned
+    if (round % 7 == 0) s.axis = 2;
+    auto x = random_floats(s.outer * s.axis * s.inner, static_cast<uint32_t>(round));
+    for (float& v : x) v *= 30;
+    if (round % 4 == 0) x[0] = std::numeric_limits<float>::quiet_NaN();
+    if (round % 4 == 1) x.back() = std::numeric_limits<float>::infinity();
+    if (round % 4 == 2) x.back() = -std::numeric_limits<float>::infinity();
+    const std::vector<double> exact_x(x.begin(), x.end());
+    std::vector<double> exact(x.size());
+    run_softmax(s, DType::float64, exact_x.data(), exact.data(), 1);
+    const std::vector<float> want(exact.begin(), exact.end());
+    const int64_t rows = s.outer * s.inner, split = between(0, rows);
+    for (Isa isa : supported_isas()) {
+      SCOPED_TRACE(std::string(isa_name(isa)) + " seed " + std::to_string(seed) + ", " +
+                   std::to_string(s.outer) + " x " + std::to_string(s.axis) + " x " +
+                   std::to_string(s.inner) + (s.log ? " log" : ""));
+      std::vector<float> got(x.size(), -7), in_place = x;
+      const auto run = softmax_table(isa).lanes;
+      run({x.data(), got.data(), s.axis, s.inner, s.log}, 0, split);
+      run({x.data(), got.data(), s.axis, s.inner, s.log}, split, rows);
+      expect_close(got, want, 1e-6);
+      run({in_place.data(), in_place.data(), s.axis, s.inner, s.log}, 0, rows);
+      expect_close(in_place, want, 1e-6);
+    }
+  }
+}
+
+// A row of equal elements is 1 / n to the last bits, however long: sums are cut into short chains.
+TEST(Softmax, SumsOfALongAxisStayExact) {
+  constexpr int64_t kAxis = 50000, kInner = 19;
+  std::vector<float> x(kAxis * kInner, 0.1f), got(x.size());
+  for (size_t i = 0; i < x.size(); i += 3) x[i] = -0.9f;
+  const std::vector<double> exact_x(x.begin(), x.end());
+  std::vector<double> want(x.size());
+  run_softmax({1, kAxis, kInner, false}, DType::float64, exact_x.data(), want.data(), 1);
+  for (Isa isa : supported_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    softmax_table(isa).lanes({x.data(), got.data(), kAxis, kInner, false}, 0, kInner);
+    double worst = 0;
+    for (size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(got[i] / want[i] - 1));
+    EXPECT_LT(worst, 1e-6);
   }
 }
 

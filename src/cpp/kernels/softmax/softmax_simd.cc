@@ -1,5 +1,6 @@
 // Softmax of dense rows: maximum, exponentials and their sum, scaling.
 #include "kernels/simd_math.h"
+#include "kernels/softmax/softmax_lanes_simd.h"
 #include "kernels/softmax/softmax_table.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
@@ -55,6 +56,6 @@ void rows(const float* x, float* y, int64_t rows, int64_t n) {
 }  // namespace
 
 extern const SoftmaxTable kSoftmaxF32;
-const SoftmaxTable kSoftmaxF32 = {.rows = rows};
+const SoftmaxTable kSoftmaxF32 = {.rows = rows, .lanes = lanes, .width = kLanes};
 
 }  // namespace walle::kernels::WALLE_ISA_NS
