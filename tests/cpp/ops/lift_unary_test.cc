@@ -22,6 +22,7 @@ class Lifted {
     EXPECT_TRUE(made.ok()) << op << ": " << made.status().error().message();
     return made.ok() ? (*made)[0] : kNoRef;
   }
+  Ref constant(Tensor value) { return lowering_.add_constant(std::move(value)); }
   Ref product() { return one("MatMul", {input({2, 3, 4}), input({2, 4, 5})}); }
   Ref transposed(Ref r) { return one("Transpose", {r}, {{"perm", Ints{0, 2, 1}}}); }
 
@@ -97,14 +98,14 @@ TEST(LiftUnary, WhatWouldNotBeFoldedStays) {
   }
   {
     Lifted p;  // a fill of 1 would have to become f(1)
-    const Ref pads = p.one("Constant", {}, {{"value_ints", Ints{0, 0, 0, 0, 1, 1}}});
-    const Ref fill = p.one("Constant", {}, {{"value_float", 1.0}});
+    const Ref pads = p.constant(ints({0, 0, 0, 0, 1, 1}));
+    const Ref fill = p.constant(floats(Shape{}, {1}));
     EXPECT_EQ(p.after({p.one("Relu", {p.one("Pad", {p.product(), pads, fill})})}), "MatMul raster Relu");
   }
   {
     Lifted p;  // a slice: most of the product is not read behind it
-    const Ref from = p.one("Constant", {}, {{"value_ints", Ints{0}}});
-    const Ref to = p.one("Constant", {}, {{"value_ints", Ints{1}}});
+    const Ref from = p.constant(ints({0}));
+    const Ref to = p.constant(ints({1}));
     EXPECT_EQ(p.after({p.one("Relu", {p.one("Slice", {p.product(), from, to})})}), "MatMul raster Relu");
   }
 }

@@ -39,7 +39,8 @@ bool supports(const NodeView& node) { return steps_of(node).has_value(); }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   Candidate c = single_candidate(node, "blocked_raster", threads);
-  for (const Step& s : *steps_of(node))
+  const auto steps = steps_of(node);  // named: a loop over a temporary's value would outlive it
+  for (const Step& s : *steps)
     c.features[Quantity::tiles] += 1 + static_cast<double>(s.box.bytes() / s.box.unit);
   out.push_back(std::move(c));
 }
