@@ -103,7 +103,7 @@ Ref by_products(LowerContext& c, const Window& win, const TransposedOperands& o)
 
 // Below it the calls of several convolutions cost more than they save: 2 channels of 16 x 16 to one with 3 x
 // 3 taps and stride 2 (4,608 products) take 6.9 us in four convolutions and 4.2 as a product (Zen 4). From a
-// few ten thousand products on phases were faster for all of 16 shapes: 1.04 to 6.4 times.
+// few ten thousand products on phases were as fast or faster for 16 shapes: 1.0 to 6.4.
 constexpr double kFewProducts = 16384;
 
 double products_of(const Shape& x, const Shape& w) {
