@@ -59,6 +59,12 @@ class Growing:
         attributes |= {"pads": [kernel // 2] * 4, "strides": [stride] * 2, "group": group}
         return self.add("Conv", inputs, out or c, **attributes)
 
+    def conv_transpose(self, kernel: int, out: int, stride: int) -> str:
+        c = self.channels[self.last]
+        taps = max(1, kernel / stride) ** 2  # those that meet one pixel of the result
+        weights = self.constant(c, out, kernel, kernel, most=(3 / (c * taps)) ** 0.5)
+        return self.add("ConvTranspose", [self.last, weights, self.constant(out)], out, strides=[stride] * 2)
+
     def model(self) -> onnx.ModelProto:
         x = helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)
         y = helper.make_tensor_value_info(self.last, TensorProto.FLOAT, None)
@@ -72,7 +78,7 @@ def random_network(seed: int) -> onnx.ModelProto:
     g = Growing(seed, shape)
     for _ in range(rng.randrange(3, 12)):
         c = g.channels[g.last]
-        kind = rng.randrange(11)
+        kind = rng.randrange(13)
         if kind <= 2:
             g.conv(1, rng.choice([8, 16, 33, 48, 64]))
         elif kind == 3:
@@ -100,6 +106,12 @@ def random_network(seed: int) -> onnx.ModelProto:
             parts = [g.conv(1, rng.choice([16, 32, 40])), before]
             rng.shuffle(parts)
             g.add("Concat", parts, sum(g.channels[p] for p in parts), axis=1)
+        elif kind == 11:
+            g.conv_transpose(rng.choice([2, 3, 4, 5]), rng.choice([16, 20, 32]), rng.choice([1, 2, 2, 3]))
+            g.add(rng.choice(["Relu", "Tanh", "Exp"]), [g.last], g.channels[g.last])
+            g.add("Tanh", [g.last], g.channels[g.last])
+        elif kind == 12:
+            g.add("Resize", [g.last, "", g.whole(np.float32([1, 1, 2, 2]))], c, mode="nearest")
         else:
             number = g.whole(np.float32([1.5]) if rng.random() < 0.5 else np.array(1.5, np.float32))
             g.add("Mul", [g.last, number if rng.random() < 0.5 else g.constant(1, c, 1, 1)], c)
@@ -182,6 +194,19 @@ def test_the_first_convolution_reads_rows_and_writes_blocks() -> None:
     assert (first.op, first.backend, first.memory) == ("Conv", "cpu_rows_to_blocks", "blocked")
     assert [r.algorithm for r in rows if r.op == "copy"] == ["copy_out"]
     np.testing.assert_allclose(result(model), result(model, layouts=False), rtol=1e-4, atol=1e-5)
+
+
+def test_phases_of_a_transposed_convolution_are_interleaved_in_blocks() -> None:
+    g = Growing(3, (1, 32, 20, 20))
+    g.conv(3, 64, 2)
+    g.conv_transpose(4, 32, 2)
+    g.add("Relu", [g.last], 32)
+    g.conv(3, 48, 2)
+    rows = rows_of(walle_rt.load(g.model()), placement="cost")
+    steps = [(r.op, r.backend) for r in rows if r.op != "copy" and r.backend]
+    # One convolution of all phases that ends in the Relu, and a copy of whole pixels.
+    assert [op for op, _ in steps] == ["Conv", "Conv", "raster", "Conv"]
+    assert {backend for _, backend in steps} == {"cpu_blocked"}
 
 
 def test_without_layouts_all_stays_row_major() -> None:

@@ -6,6 +6,7 @@
 #include "ops/passes/fuse_attention.h"
 #include "ops/passes/fuse_epilogue.h"
 #include "ops/passes/fuse_gelu.h"
+#include "ops/passes/lift_unary.h"
 #include "ops/passes/merge_rasters.h"
 #include "ops/passes/widen.h"
 #include "search/forms.h"
@@ -28,6 +29,8 @@ Status merge(ops::Program& program, const std::vector<const backends::Backend*>&
   ops::remove_dead_nodes(program);
   // Before fusing, which knows float32 only.
   WALLE_TRY(widen_what_none_supports(program, backends));
+  // Before merging: what a function stood between may be one movement.
+  if (options.fuse) WALLE_TRY(ops::lift_unary(program));
   // Before fusing: a copy that merging removes would stand between a node and its epilogue.
   if (options.merge) WALLE_TRY(ops::merge_rasters(program));
   // Before the epilogues, one of which a Gelu may become.

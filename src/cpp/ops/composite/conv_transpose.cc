@@ -1,82 +1,18 @@
-// ConvTranspose: a matrix product gives every input element's contribution
-// to every tap, then one accumulating raster (col2im) adds the contributions
-// where they land. The raster is the adjoint of Conv's im2col.
+// ConvTranspose is lowered in one of two ways. As phases (conv_phases.h): convolutions of the input whose
+// results are interleaved, wherever the window has them. Else as products: a matrix product gives every input
+// element's contribution to every tap, then one accumulating raster (col2im), the adjoint of Conv's im2col,
+// adds the contributions where they land.
 #include "base/checked.h"
 #include "base/limits.h"
+#include "ops/composite/conv_phases.h"
+#include "ops/composite/transposed_window.h"
 #include "ops/lower.h"
 #include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
-#include "ops/rules/window.h"
 
 namespace walle::ops {
 
 namespace {
-Error wrong_size(int64_t size, size_t axis) {
-  return model_error("an output size of " + std::to_string(size) + " on spatial axis " + std::to_string(axis),
-                     "1 to 2^31 - 1", "ConvTranspose", "use less padding or correct output_shape");
-}
-
-// The spatial sizes of output_shape; empty when it is not given.
-Result<std::vector<int64_t>> wanted_sizes(const ir::Attributes& attrs, size_t n) {
-  std::vector<int64_t> wanted = attrs.get_ints("output_shape");
-  // Some exporters give the whole shape.
-  if (wanted.size() > n && wanted.size() - n == 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
-  if (!wanted.empty() && wanted.size() != n)
-    return model_error("output_shape with " + std::to_string(wanted.size()) + " entries", std::to_string(n),
-                       "attribute output_shape", "give the spatial sizes");
-  return wanted;
-}
-
-// kernel, stride, dilation and the padding taken off each end; `out` is the result's spatial size.
-Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, const Shape& w) {
-  const size_t n = x.rank() - 2;
-  Window win;
-  // Weights are [C, M / group, ...]: the spatial sizes follow two axes, as for Conv.
-  win.kernel.assign(w.begin() + 2, w.end());
-  const std::vector<int64_t> stated = attrs.get_ints("kernel_shape");
-  if (!stated.empty() && stated != win.kernel)
-    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W",
-                       "attribute kernel_shape", "drop kernel_shape");
-  WALLE_ASSIGN(win.stride, spatial_list(attrs, "strides", n, 1, 1));
-  WALLE_ASSIGN(win.dilation, spatial_list(attrs, "dilations", n, 1, 1));
-  WALLE_ASSIGN(const std::vector<int64_t> pads, spatial_list(attrs, "pads", 2 * n, 0, 0));
-  WALLE_ASSIGN(const std::vector<int64_t> extra, spatial_list(attrs, "output_padding", n, 0, 0));
-  WALLE_ASSIGN(const std::vector<int64_t> wanted, wanted_sizes(attrs, n));
-  const std::string mode = attrs.get_string("auto_pad", "NOTSET");
-  const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
-  if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty())
-    return model_error("auto_pad \"" + mode + "\"", "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
-                       "attribute auto_pad", "correct auto_pad");
-  win.pad_begin.assign(n, 0);
-  win.pad_end.assign(n, 0);
-  for (size_t i = 0; i < n; ++i) {
-    const int64_t in = x[static_cast<int>(i) + 2];
-    if (win.kernel[i] < 1 || win.kernel[i] > kMaxWindowEntry || in > kMaxWindowEntry)
-      return model_error("X" + x.text() + " and W" + w.text(), "axes below 2^31 and a kernel of at least one",
-                         "ConvTranspose", "check the shapes");
-    // What the taps reach without any padding taken off (the formula of ONNX ConvTranspose).
-    const int64_t full = win.stride[i] * (in - 1) + extra[i] + win.extent(static_cast<int>(i));
-    if (!wanted.empty() || same) {
-      const int64_t size = wanted.empty() ? in * win.stride[i] : wanted[i];
-      if (size < 1 || size > kMaxWindowEntry) return wrong_size(size, i);
-      // A wanted size beyond `full` is filled with zeros at the end, not cut.
-      const int64_t total = std::max<int64_t>(full - size, 0);
-      // The odd element at the end for SAME_UPPER only, and at the beginning for output_shape alone (ONNX).
-      win.pad_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
-      win.pad_end[i] = total - win.pad_begin[i];
-      win.out.push_back(size);
-    } else {
-      if (mode != "VALID") {
-        win.pad_begin[i] = pads[i];
-        win.pad_end[i] = pads[i + n];
-      }
-      win.out.push_back(full - win.pad_begin[i] - win.pad_end[i]);
-    }
-    if (win.out[i] < 1 || win.out[i] > kMaxWindowEntry) return wrong_size(win.out[i], i);
-  }
-  return win;
-}
-
 Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   const Shape& x = c.shape(0);
@@ -147,39 +83,54 @@ Ref col2im(LowerContext& c, Ref cols, const Window& w, const Shape& x, const Sha
   return c.raster(std::move(r), c.dtype(cols), out, {cols});
 }
 
-Status lower(LowerContext& c) {
-  const Shape x = c.shape(c.in(0));
-  const Shape w = c.shape(c.in(1));
+Ref by_products(LowerContext& c, const Window& win, const TransposedOperands& o) {
+  const Shape x = c.shape(o.x);
+  const Shape w = c.shape(o.weights);
   const Shape& out = c.out_shape(0);
-  WALLE_ASSIGN(const Window win, transposed_window(c.attrs(), x, w));
-  const int64_t group = c.attrs().get_int("group", 1);
-  const int64_t depth = x[1] / group;
+  const int64_t depth = x[1] / o.group;
   const int64_t rows = w[1] * win.taps();
   const int64_t inputs = x.product(2, x.rank());
-  // Rasters add up only in dtypes that arithmetic is done in.
-  const bool narrow = tensor::is_half_float(c.out_dtype(0));
-  const DType compute = narrow ? DType::float32 : c.out_dtype(0);
-  const Ref weights =
-      c.transpose(c.reshape(c.cast(c.in(1), compute), Shape{1, group, depth, rows}), {0, 1, 3, 2});
-  const Ref data = c.reshape(c.cast(c.in(0), compute), Shape{x[0], group, depth, inputs});
+  const Ref weights = c.transpose(c.reshape(o.weights, Shape{1, o.group, depth, rows}), {0, 1, 3, 2});
+  const Ref data = c.reshape(o.x, Shape{x[0], o.group, depth, inputs});
   const Ref cols = c.reshape(c.emit("MatMul", {weights, data}), Shape{x[0], out[1], win.taps(), inputs});
-  if (c.failed()) return {};  // the product of all taps is checked by now
-  Ref y = col2im(c, cols, win, x, out);
-  if (c.has(2)) {
-    Shape bias{out[1]};
-    for (int i = 2; i < out.rank(); ++i) bias.push_back(1);
-    y = c.add(y, c.reshape(c.cast(c.in(2), compute), bias));
-  }
+  if (c.failed()) return kNoRef;  // the product of all taps is checked by now
+  const Ref y = col2im(c, cols, win, x, out);
+  if (o.bias < 0) return y;
+  Shape bias{out[1]};
+  for (int i = 2; i < out.rank(); ++i) bias.push_back(1);
+  return c.add(y, c.reshape(o.bias, bias));
+}
+
+// Below it the calls of several convolutions cost more than they save: 2 channels of 16 x 16 to one with 3 x
+// 3 taps and stride 2 (4,608 products) take 6.9 us in four convolutions and 4.2 as a product (Zen 4). From a
+// few ten thousand products on phases were as fast or faster for 16 shapes: 1.0 to 6.4.
+constexpr double kFewProducts = 16384;
+
+double products_of(const Shape& x, const Shape& w) {
+  return static_cast<double>(x.elements()) * static_cast<double>(w.product(1, w.rank()));
+}
+
+Status lower(LowerContext& c) {
+  const Shape x = c.shape(c.in(0));
+  WALLE_ASSIGN(const Window win, transposed_window(c.attrs(), x, c.shape(c.in(1))));
+  // Rasters add up only in dtypes that arithmetic is done in.
+  const DType compute = tensor::is_half_float(c.out_dtype(0)) ? DType::float32 : c.out_dtype(0);
+  const TransposedOperands o{.x = c.cast(c.in(0), compute),
+                             .weights = c.cast(c.in(1), compute),
+                             .bias = c.has(2) ? c.cast(c.in(2), compute) : kNoRef,
+                             .group = c.attrs().get_int("group", 1)};
+  // Convolutions are fast in float32 alone; products are in others too, and remain what tests compare with.
+  std::optional<std::vector<PhaseGroup>> phases;
+  if (compute == DType::float32) phases = phase_groups(win, x);
+  if (phases && phases->size() > 1 && products_of(x, c.shape(o.weights)) < kFewProducts) phases.reset();
+  const Ref y = phases ? by_phases(c, win, o, *phases) : by_products(c, win, o);
   c.result(0, c.cast(y, c.out_dtype(0)));
   return {};
 }
 
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
-  const Shape& w = in[1].shape;
-  const double macs =
-      static_cast<double>(in[0].shape.elements()) * static_cast<double>(w.product(1, w.rank()));
-  return {2 * macs, bytes_of(in, out)};
+  return {2 * products_of(in[0].shape, in[1].shape), bytes_of(in, out)};
 }
 }  // namespace
 
