@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,40 @@ def test_softmax_of_every_axis(op: str, axis: int, shape: tuple[int, ...]) -> No
         total = np.exp(away).sum(axis, keepdims=True)
         want = np.exp(away) / total if op == "Softmax" else away - np.log(total)
         np.testing.assert_allclose(y, want, rtol=2e-6, atol=1e-6)
+
+
+FUNCTIONS = {
+    "Exp": np.exp,
+    "Sigmoid": lambda x: np.where(x < 0, np.exp(x), 1) / (1 + np.exp(-np.abs(x))),
+    "Tanh": np.tanh,
+    "Erf": np.vectorize(math.erf),
+}
+
+
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_functions_are_exact_to_a_few_units_in_the_last_place(op: str) -> None:
+    x = np.concatenate([np.linspace(-87, 88, 20_001), np.linspace(-4, 4, 20_001)]).astype(np.float32)
+    (y,) = run(op, {"x": x})
+    want = FUNCTIONS[op](x.astype(np.float64))
+    normal = np.abs(want) > np.finfo(np.float32).tiny
+    np.testing.assert_allclose(y[normal], want[normal], rtol=5e-7, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("op", "want"),
+    [
+        ("Exp", [1, 1, np.inf, 0, np.nan]),
+        ("Sigmoid", [0.5, 0.5, 1, 0, np.nan]),
+        ("Tanh", [0, -0.0, 1, -1, np.nan]),
+        ("Erf", [0, -0.0, 1, -1, np.nan]),
+    ],
+)
+def test_functions_at_zeros_and_beyond_numbers(op: str, want: list[float]) -> None:
+    x = np.array([0, -0.0, np.inf, -np.inf, np.nan], np.float32)
+    (y,) = run(op, {"x": np.tile(x, 8)})
+    np.testing.assert_array_equal(y, np.tile(np.array(want, np.float32), 8))
+    zeros = np.signbit(want[:2])
+    np.testing.assert_array_equal(np.signbit(y[:2]), zeros)
 
 
 def test_numeric_label_encoder() -> None:

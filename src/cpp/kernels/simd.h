@@ -187,14 +187,15 @@ struct Lanes {
 [[maybe_unused]] inline vf to_float(vi x) { return __builtin_convertvector(x, vf); }
 
 // x / y of finite numbers, y from 2^-100 to 2^100, where dividing takes as long as ten multiply-adds: a
-// reciprocal of 14 bits and what it leaves of x, off by 0.54 units in the last place.
+// reciprocal of 14 bits and what its product is beyond x, off by 0.54 units in the last place.
 [[maybe_unused]] inline vf quotient(vf x, vf y) {
 #if defined(WALLE_ISA_AVX512)
   const auto divisor = reinterpret_cast<__m512>(y);
   const __m512 inverse = _mm512_maskz_rcp14_ps(0xffff, divisor);
   const __m512 first = _mm512_mul_ps(reinterpret_cast<__m512>(x), inverse);
-  const __m512 rest = _mm512_fnmadd_ps(divisor, first, reinterpret_cast<__m512>(x));
-  return reinterpret_cast<vf>(_mm512_fmadd_ps(inverse, rest, first));
+  // Too much rather than too little: -0 minus a rest of +0 keeps its sign.
+  const __m512 excess = _mm512_fmsub_ps(divisor, first, reinterpret_cast<__m512>(x));
+  return reinterpret_cast<vf>(_mm512_fnmadd_ps(inverse, excess, first));
 #else
   return x / y;
 #endif
