@@ -107,7 +107,6 @@ Case pool(Random& r) {
 
 Case rows(Random& r) {
   const Shape shape{r.between(1, 20), r.between(1, 120)};
-  const auto axis = r.between(0, 1);
   switch (r.between(0, 2)) {
     case 0: {
       const Shape map{r.between(1, 20), r.between(1, 70), r.between(1, 40)};

@@ -1,5 +1,6 @@
 #include "backends/cpu/conv_lanes.h"
 
+#include "backends/cpu/blocked/blocked_op.h"
 #include "base/checked.h"
 
 namespace walle::backends::cpu {
@@ -51,15 +52,37 @@ namespace {
 std::string_view winograd_name(int unit) {
   return unit == 2 ? "conv_winograd_2x2_f32" : unit == 4 ? "conv_winograd_4x4_f32" : "conv_winograd_6x6_f32";
 }
+
+std::string_view blocked_winograd_name(int unit) {
+  return unit == 2   ? "blocked_winograd_2x2_f32"
+         : unit == 4 ? "blocked_winograd_4x4_f32"
+                     : "blocked_winograd_6x6_f32";
+}
+
+// Transformed filters, one copy for both layouts.
+Result<SharedBlock> winograd_filters(const NodeView& node, const kernels::Winograd& winograd,
+                                     kernels::Isa isa, PrepareContext& context) {
+  const Tensor& w = *node.constant(1);
+  const auto make = [&]() -> Result<Block> {
+    WALLE_ASSIGN(Block block, allocate_floats(kernels::winograd_weight_elements(winograd)));
+    kernels::winograd_weights(winograd, w.as<float>().data(), floats_of(block));
+    return block;
+  };
+  return context.shared(
+      {&w}, "conv_winograd_" + std::to_string(winograd.unit) + "_" + std::string(isa_name(isa)), make);
+}
 }  // namespace
 
 std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels::ConvShape& shape, int unit,
-                                            kernels::Isa isa, int threads, int choice) {
+                                            kernels::Isa isa, int threads, int choice, bool blocked) {
   if (!kernels::winograd_fits(shape)) return std::nullopt;
-  const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa);
+  const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa, blocked);
   const kernels::WinogradWork work = kernels::winograd_work(winograd);
-  Candidate c = vector_candidate(node, winograd_name(unit), isa, threads, choice);
+  Candidate c = vector_candidate(node, blocked ? blocked_winograd_name(unit) : winograd_name(unit), isa,
+                                 threads, choice);
   Features& f = c.features;
+  // One price: what turning pixels takes is little beside transforms and products.
+  f.kernel = winograd_name(unit);
   f[Quantity::flop] = work.product_flops;
   f[Quantity::l1_bytes] += (work.input_floats + work.output_floats) * kFloat;
   // Transformed, weights are up to seven times the size of the others, which the operands count; they come
@@ -122,14 +145,7 @@ Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kern
                                                 PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa);
-  const Tensor& w = *node.constant(1);
-  const auto make = [&]() -> Result<Block> {
-    WALLE_ASSIGN(Block block, allocate_floats(kernels::winograd_weight_elements(winograd)));
-    kernels::winograd_weights(winograd, w.as<float>().data(), floats_of(block));
-    return block;
-  };
-  const std::string kind = "conv_winograd_" + std::to_string(unit) + "_" + std::string(isa_name(isa));
-  WALLE_ASSIGN(const SharedBlock weights, context.shared({&w}, kind, make));
+  WALLE_ASSIGN(const SharedBlock weights, winograd_filters(node, winograd, isa, context));
   return make_kernel([=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
     kernels::Epilogue here = e;
     if (has_bias) here.row_bias = a.input<float>(2);
@@ -138,6 +154,30 @@ Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kern
                           a.threads, a.workspace);
     return {};
   });
+}
+
+Result<std::unique_ptr<Kernel>> blocked_winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
+                                                        int unit, const kernels::Epilogue& e,
+                                                        PrepareContext& context) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa, true);
+  WALLE_ASSIGN(const SharedBlock weights, winograd_filters(node, winograd, isa, context));
+  // A copy, because constants are not brought into this memory for a kernel that packs its weights.
+  std::vector<float> bias;
+  if (node.has(2)) {
+    const auto given = node.constant(2)->as<float>();
+    bias.assign(given.begin(), given.end());
+  }
+  return make_blocked_kernel(
+      [=, has_residual = node.has(3)](const HostArgs& a) -> Status {
+        kernels::Epilogue here = e;
+        if (!bias.empty()) here.row_bias = bias.data();
+        if (has_residual) here.residual = a.input<float>(3);
+        kernels::run_winograd(winograd, a.input<float>(0), floats_of(*weights), here, a.output<float>(0),
+                              a.threads, a.workspace);
+        return {};
+      },
+      kConvConstants);
 }
 
 }  // namespace walle::backends::cpu

@@ -15,8 +15,9 @@ std::optional<Candidate> lane_candidate(const NodeView& node, const kernels::Con
                                         kernels::Isa isa, int threads, int choice);
 std::optional<Candidate> window_candidate(const NodeView& node, const kernels::ConvShape& shape,
                                           kernels::Isa isa, int threads, int choice);
+// `blocked`: image, result and residual lie in blocks of channels, in the memory of that name.
 std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels::ConvShape& shape, int unit,
-                                            kernels::Isa isa, int threads, int choice);
+                                            kernels::Isa isa, int threads, int choice, bool blocked = false);
 
 Result<std::unique_ptr<Kernel>> lane_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                             const kernels::Epilogue& e, PrepareContext& context);
@@ -25,5 +26,9 @@ Result<std::unique_ptr<Kernel>> window_kernel(const NodeView& node, const kernel
 Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                                 int unit, const kernels::Epilogue& e,
                                                 PrepareContext& context);
+// The bias is constant.
+Result<std::unique_ptr<Kernel>> blocked_winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
+                                                        int unit, const kernels::Epilogue& e,
+                                                        PrepareContext& context);
 
 }  // namespace walle::backends::cpu

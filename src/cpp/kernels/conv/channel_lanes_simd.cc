@@ -70,6 +70,17 @@ inline void finish_row(vf (&y)[P], const Epilogue& e) {
   }
 }
 
+// A row of pixels whose channels stay side by side.
+template <int P>
+inline void emit_blocks(vf (&y)[P], int64_t pixels, const Epilogue& e, int64_t pixel, float* out,
+                        const float* residual) {
+  Epilogue tail = e;
+  tail.residual = nullptr;
+  for (int j = 0; residual && j < pixels; ++j) y[j] += load(residual + j * pixel);
+  finish_row(y, tail);
+  for (int j = 0; j < pixels; ++j) store(out + j * pixel, y[j]);
+}
+
 // One tile of one vector of channels, [channel] being the first.
 template <int N>
 void output_tile(const WinogradOutput& o, const float* sums, int64_t ty, int64_t tx, int64_t channel,
@@ -96,6 +107,11 @@ void output_tile(const WinogradOutput& o, const float* sums, int64_t ty, int64_t
     inverse<N>(half[r], y);
 #pragma GCC unroll 6
     for (int j = 0; j < kUnit; ++j) y[j] += bias;
+    if (o.pixel > 1) {
+      const int64_t first = (channel ? o.vector : 0) + ((ty * kUnit + r) * o.ow + tx * kUnit) * o.pixel;
+      emit_blocks(y, cols, e, o.pixel, o.out + first, e.residual ? e.residual + first : nullptr);
+      continue;
+    }
     finish_row(y, e);
     const int64_t at = channel * plane + (ty * kUnit + r) * o.ow + tx * kUnit;
 #pragma GCC unroll 2

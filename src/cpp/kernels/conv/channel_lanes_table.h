@@ -15,10 +15,12 @@ namespace walle::kernels {
 inline constexpr int winograd_side(int unit) { return unit + 2; }
 inline constexpr int winograd_positions(int unit) { return winograd_side(unit) * winograd_side(unit); }
 
-// A window of one block of channels: channels side by side, zeros outside the image and behind the last one.
+// A window of one block of channels: channels side by side, zeros outside the image and behind the last one,
+// where they do not lie side by side already.
 struct LaneStrip {
   const float* image = nullptr;  // first channel
   int64_t plane = 0;             // elements from channel to channel
+  int64_t pixel = 1;             // from pixel to pixel; more than 1: all channels of a pixel lie side by side
   int64_t channels = 0;          // 1 to lanes
   int64_t h = 0, w = 0;          // of the image
   int64_t row = 0, col = 0;      // of the window's first pixel; may lie outside the image
@@ -69,6 +71,8 @@ struct WinogradOutput {
   int64_t oh = 0, ow = 0;
   int64_t filters = 0;   // 1 to 2 * lanes
   float* out = nullptr;  // the image's first of these channels
+  int64_t pixel = 1;     // elements from pixel to pixel; more than 1: channels lie side by side
+  int64_t vector = 0;    // then, from the first `lanes` channels to the others
   Epilogue epilogue;     // row_bias and residual already at this channel
 };
 

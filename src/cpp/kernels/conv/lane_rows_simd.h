@@ -100,6 +100,11 @@ inline void clear(float* out, int64_t pixels) {
   for (int64_t x = 0; x < pixels; ++x) store(out + x * kLanes, vf{});
 }
 
+// Channels that lie side by side already. Lanes behind the last one hold any value and stay by themselves.
+inline void copy_row(const float* row, int64_t pixel, int64_t pixels, float* out) {
+  for (int64_t x = 0; x < pixels; ++x) store(out + x * kLanes, load(row + x * pixel));
+}
+
 [[maybe_unused]] void strip(const LaneStrip& s) {
   const int64_t left = min64(max64(-s.col, 0), s.cols);
   const int64_t right = max64(min64(s.w - s.col, s.cols), left);
@@ -111,7 +116,11 @@ inline void clear(float* out, int64_t pixels) {
       continue;
     }
     clear(out, left);
-    spread_row(s.image + from * s.w + s.col + left, s.plane, s.channels, right - left, out + left * kLanes);
+    const float* row = s.image + (from * s.w + s.col + left) * s.pixel;
+    if (s.pixel > 1)
+      copy_row(row, s.pixel, right - left, out + left * kLanes);
+    else
+      spread_row(row, s.plane, s.channels, right - left, out + left * kLanes);
     clear(out + right * kLanes, s.cols - right);
   }
 }

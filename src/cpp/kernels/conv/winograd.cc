@@ -4,6 +4,7 @@
 
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
+#include "kernels/blocked/blocked.h"
 #include "kernels/workspace.h"
 
 namespace walle::kernels {
@@ -45,6 +46,13 @@ int64_t thread_floats(const Winograd& w) { return strip_floats(w) + input_floats
 // convolution is (unit 4), chains of 64, 32 and 16 by 3.7, 3.0 and 2.8 times, for 1, 2 and 5 % of the time.
 // Of unit 2, 512 channels were off by 3.0 times as much, and chains of 64 by 1.2 times.
 int64_t chain_of(int unit) { return unit == 2 ? 64 : 32; }
+
+// Where channel `ch` of an image of `channels` begins, and how far its pixels lie apart.
+int64_t channel_at(const Winograd& w, int64_t image, int64_t channels, int64_t ch, int64_t pixels) {
+  if (!w.blocked) return (image * channels + ch) * pixels;
+  return (image * blocks_of(channels) + ch / kBlock) * pixels * kBlock + ch % kBlock;
+}
+int64_t pixel_of(const Winograd& w) { return w.blocked ? kBlock : 1; }
 
 // Consecutive tiles of one image, numbered within it.
 struct Piece {
@@ -96,6 +104,7 @@ class Worker {
     const int64_t left = top == bottom ? p.first % w_.across : 0;
     const int64_t right = top == bottom ? left + p.count : w_.across;
     LaneStrip strip{.plane = s.h * s.w,
+                    .pixel = pixel_of(w_),
                     .h = s.h,
                     .w = s.w,
                     .row = top * w_.unit - s.pt,
@@ -112,7 +121,7 @@ class Worker {
                         .col = left * w_.unit,
                         .step = input_step(w_)};
     for (int64_t b = 0; b < blocks_of_channels(w_); ++b) {
-      strip.image = x_ + (p.image * s.c + b * lanes) * s.h * s.w;
+      strip.image = x_ + channel_at(w_, p.image, s.c, b * lanes, s.h * s.w);
       strip.channels = std::min(lanes, s.c - b * lanes);
       w_.table->strip(strip);
       input.out = inputs_ + (b * w_.block + at) * lanes;
@@ -136,7 +145,8 @@ class Worker {
                        .c_step = sums_step(w_),
                        .chain = chain_of(w_.unit)});
     pieces(from, to, [&](const Piece& p, int64_t at) {
-      const int64_t first = (p.image * s.m + m) * s.oh * s.ow;
+      const int64_t lanes = w_.table->lanes;
+      const int64_t first = channel_at(w_, p.image, s.m, m, s.oh * s.ow);
       WinogradOutput out{.sums = sums_ + at * panel(w_),
                          .step = sums_step(w_),
                          .first = p.first,
@@ -146,6 +156,8 @@ class Worker {
                          .ow = s.ow,
                          .filters = filters,
                          .out = y_ + first,
+                         .pixel = pixel_of(w_),
+                         .vector = lanes < kBlock ? lanes : s.oh * s.ow * kBlock,
                          .epilogue = epilogue_};
       if (out.epilogue.row_bias) out.epilogue.row_bias += m;
       if (out.epilogue.residual) out.epilogue.residual += first;
@@ -171,8 +183,8 @@ bool winograd_fits(const ConvShape& s) {
 
 float winograd_error(int unit) { return unit == 2 ? 2 : unit == 4 ? 4 : 16; }
 
-Winograd make_winograd(const ConvShape& shape, int unit, Isa isa) {
-  Winograd w{.shape = shape, .unit = unit, .table = &channel_lanes_table(isa)};
+Winograd make_winograd(const ConvShape& shape, int unit, Isa isa, bool blocked) {
+  Winograd w{.shape = shape, .unit = unit, .blocked = blocked, .table = &channel_lanes_table(isa)};
   w.across = ceil_div(shape.ow, unit);
   w.down = ceil_div(shape.oh, unit);
   // Transformed inputs of a block take half of the second-level cache; but two register blocks at least,

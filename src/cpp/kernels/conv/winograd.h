@@ -23,6 +23,8 @@ float winograd_error(int unit);
 struct Winograd {
   ConvShape shape;
   int unit = 0;
+  bool blocked =
+      false;  // image, result and residual lie in blocks of channels (kernels/blocked), not in rows
   const ChannelLanesTable* table = nullptr;
   int64_t across = 0, down = 0;  // tiles of an image
   int64_t block = 0;             // tiles transformed at once
@@ -30,7 +32,7 @@ struct Winograd {
   int64_t tiles() const { return shape.n * across * down; }
 };
 
-Winograd make_winograd(const ConvShape& shape, int unit, Isa isa);
+Winograd make_winograd(const ConvShape& shape, int unit, Isa isa, bool blocked = false);
 
 // What a run does, for the search. Lanes that hold nothing and rows of a register block that are missing
 // count as the work they are.

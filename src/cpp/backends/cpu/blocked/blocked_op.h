@@ -20,6 +20,9 @@ extern const CpuOp kBlockedReduce;
 extern const CpuOp kBlockedRaster;
 extern const CpuOp kRowsToBlocksConv;  // reads on the host
 
+// Weights and bias, which no convolution of this layout reads from an operand.
+inline constexpr uint32_t kConvConstants = 0b110;
+
 // A kernel over operands in blocked memory. `unread`: inputs that it does not look at, one bit each.
 template <class Fn>
 std::unique_ptr<Kernel> make_blocked_kernel(Fn fn, uint32_t unread = 0) {

@@ -1,6 +1,7 @@
 // Conv over blocks of channels, and from rows to blocks. Weights and bias are constants and packed once per
 // model, so that the kernels read the image and the residual alone.
 #include "backends/cpu/blocked/blocked_op.h"
+#include "backends/cpu/conv_lanes.h"
 #include "backends/cpu/conv_shape.h"
 #include "backends/cpu/epilogue.h"
 #include "kernels/blocked/blocked_conv.h"
@@ -8,8 +9,6 @@
 namespace walle::backends::cpu {
 
 namespace {
-constexpr uint32_t kUnread = 0b110;  // weights, bias
-
 bool has_images(const NodeView& node) {
   return is_image(node.dtype(0), node.shape(0)) && is_image(node.out_dtype(0), node.out_shape(0)) &&
          node.constant(1) && (!node.has(2) || node.constant(2));
@@ -43,6 +42,9 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
                                   : conv.flat ? "blocked_pointwise_f32"
                                               : "blocked_window_f32";
   out.push_back(blocked_candidate(node, kernel, conv, *isa, threads));
+  for (int unit : kernels::kWinogradUnits)
+    if (auto winograd = winograd_candidate(node, shape, unit, *isa, threads, unit, true))
+      out.push_back(std::move(*winograd));
 }
 
 void row_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -67,8 +69,10 @@ Result<SharedBlock> packed_weights(const NodeView& node, const kernels::BlockedC
   return bias ? context.shared({&w, bias}, kind, make) : context.shared({&w}, kind, make);
 }
 
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext& context) {
+// A candidate's choice is the unit of Winograd's filtering, or 0.
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c, PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
+  if (c.choice) return blocked_winograd_kernel(node, conv_shape(node), c.choice, e, context);
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   auto conv = std::make_shared<const kernels::BlockedConv>(kernels::make_blocked_conv(conv_shape(node), isa));
   WALLE_ASSIGN(const SharedBlock weights, packed_weights(node, *conv, context));
@@ -81,7 +85,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
                                   a.threads);
         return {};
       },
-      kUnread);
+      kConvConstants);
 }
 
 Result<std::unique_ptr<Kernel>> prepare_rows(const NodeView& node, const Candidate&,
@@ -91,11 +95,12 @@ Result<std::unique_ptr<Kernel>> prepare_rows(const NodeView& node, const Candida
   auto conv = std::make_shared<const kernels::BlockedConv>(kernels::make_row_conv(conv_shape(node), isa));
   WALLE_ASSIGN(const SharedBlock weights, packed_weights(node, *conv, context));
   const kernels::BlockedTail tail{.activation = e.activation, .alpha = e.alpha, .beta = e.beta};
-  return make_kernel_between(host_memory(), blocked_memory(), kUnread, [=](const HostArgs& a) -> Status {
-    kernels::run_blocked_conv(*conv, a.input<float>(0), floats_of(*weights), tail, a.output<float>(0),
-                              a.threads);
-    return {};
-  });
+  return make_kernel_between(host_memory(), blocked_memory(), kConvConstants,
+                             [=](const HostArgs& a) -> Status {
+                               kernels::run_blocked_conv(*conv, a.input<float>(0), floats_of(*weights), tail,
+                                                         a.output<float>(0), a.threads);
+                               return {};
+                             });
 }
 }  // namespace
 
