@@ -1,4 +1,4 @@
-// One operator on given inputs, and any of the CPU backend's ways to run it.
+// One operator on given inputs, and any of the CPU's ways to run it, in every layout.
 #pragma once
 
 #include <cmath>
@@ -43,27 +43,50 @@ class Case {
   const char* name() const { return name_; }
   NodeView view() const { return NodeView(program_, program_.nodes[0]); }
 
-  // All results as bytes, or the error.
+  // All results, or the error.
   Result<std::vector<Tensor>> run(const Candidate& candidate, int threads) const {
+    return run_on(cpu::cpu_backend(), candidate, threads);
+  }
+
+  // The same by a candidate of `backend`, with the operands where its kernels want them.
+  Result<std::vector<Tensor>> run_on(const Backend& backend, const Candidate& candidate, int threads) const {
     PrepareContext context{nullptr, threads};
-    WALLE_ASSIGN(const auto kernel, cpu::cpu_backend().prepare(view(), candidate, context));
-    std::vector<Handle> in;
-    for (const Tensor& t : inputs_) in.push_back(host_memory().of(t.data()));
+    WALLE_ASSIGN(const auto kernel, backend.prepare(view(), candidate, context));
+    std::vector<Block> blocks;
+    std::vector<Handle> in, out;
+    for (const Tensor& t : inputs_) {
+      WALLE_ASSIGN(Block block, poisoned(backend.source(), t.dtype(), t.shape()));
+      WALLE_TRY(backend.source().bring_in(block.handle(), t.data(), t.dtype(), t.shape(), 1));
+      in.push_back(block.handle());
+      blocks.push_back(std::move(block));
+    }
+    for (int i = 0; i < view().output_count(); ++i) {
+      WALLE_ASSIGN(Block block, poisoned(backend.memory(), view().out_dtype(i), view().out_shape(i)));
+      out.push_back(block.handle());
+      blocks.push_back(std::move(block));
+    }
+    WALLE_ASSIGN(const Block workspace,
+                 poisoned(backend.memory(), DType::uint8, Shape{candidate.workspace_bytes}));
+    WALLE_TRY(kernel->run({.in = in, .out = out, .workspace = workspace.handle(), .threads = threads}));
     std::vector<Tensor> results;
-    std::vector<Handle> out;
     for (int i = 0; i < view().output_count(); ++i) {
       results.push_back(*Tensor::allocate(view().out_dtype(i), view().out_shape(i)));
-      std::memset(results.back().mutable_data(), 0x7f, static_cast<size_t>(results.back().bytes()));
+      Tensor& t = results.back();
+      WALLE_TRY(backend.memory().bring_out(t.mutable_data(), out[i], t.dtype(), t.shape(), 1));
     }
-    for (Tensor& t : results) out.push_back(host_memory().of(t.mutable_data()));
-    Buffer workspace = *Buffer::allocate(static_cast<size_t>(candidate.workspace_bytes));
-    std::memset(workspace.data(), 0xff, workspace.size());  // NaN: what is read before it is written shows
-    WALLE_TRY(kernel->run(
-        {.in = in, .out = out, .workspace = host_memory().of(workspace.data()), .threads = threads}));
     return results;
   }
 
  private:
+  // NaN everywhere: what is read before it is written shows.
+  static Result<Block> poisoned(Memory& memory, DType dtype, const Shape& shape) {
+    const int64_t bytes = memory.bytes_of(dtype, shape);
+    WALLE_ASSIGN(Block block, Block::allocate(memory, bytes));
+    const std::vector<unsigned char> poison(static_cast<size_t>(bytes), 0xff);
+    if (bytes > 0) WALLE_TRY(memory.copy_in(block.handle(), poison.data(), bytes));
+    return block;
+  }
+
   const char* name_;
   ops::Program program_;
   std::vector<Tensor> inputs_;

@@ -127,6 +127,14 @@ Case elements(Random& r) {
   return {r.any_of({"Add", "Sub", "Mul"}), {}, {r.tensor(shape), r.tensor(other)}};
 }
 
+// What layouts know of element-wise work: images, with one another or with a value per channel.
+Case image(Random& r) {
+  const Shape shape{r.between(1, 2), r.between(1, 40), r.between(1, 9), r.between(1, 9)};
+  if (r.one_in(2)) return {r.any_of({"Tanh", "Sigmoid", "Relu", "HardSwish"}), {}, {r.tensor(shape)}};
+  const Shape other = r.any_of({shape, Shape{1, shape[1], 1, 1}, Shape{shape[0], shape[1], 1, 1}});
+  return {r.any_of({"Add", "Sub", "Mul"}), {}, {r.tensor(shape), r.tensor(other)}};
+}
+
 Case recurrent(Random& r) {
   const bool lstm = r.one_in(2);
   const int64_t gates = lstm ? 4 : 3, hidden = r.between(1, 40), input = r.between(1, 20),
@@ -142,7 +150,7 @@ Case make(uint32_t seed) {
   Random r(seed);
   using Make = Case (*)(Random&);
   return r.any_of<Make>({convolution, convolution, convolution, pointwise, product, product, pool, rows,
-                         elements, recurrent})(r);
+                         elements, image, recurrent})(r);
 }
 
 uint32_t number(const char* text, uint32_t otherwise) {
@@ -159,20 +167,37 @@ class RandomCandidates : public ::testing::Test {
     for (const kernels::Isa isa : kernels::supported_isas()) {
       setenv("WALLE_CPU", std::string(kernels::isa_name(isa)).c_str(), 1);
       for (int threads : {1, 2})
-        for (const Candidate& candidate : cpu::cpu_backend().candidates(c.view(), threads)) {
-          SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " +
-                       std::string(kernels::isa_name(isa)) + " threads " + std::to_string(threads) +
-                       "; again: WALLE_CANDIDATE_SEED=" + std::to_string(seed) + " WALLE_CANDIDATE_PAIRS=1");
-          const auto got = c.run(candidate, threads);
-          ASSERT_TRUE(got.ok()) << got.error().message();
-          if (!want) want = *got;
-          expect_equal_enough(*got, *want, candidate.error);
-          if (HasFatalFailure()) return;
-          ++pairs_;
-          ++of_[std::string(candidate.features.kernel)];
+        for (const Backend* backend : backends_) {
+          if (!backend->supports(c.view())) continue;
+          for (const Candidate& candidate : backend->candidates(c.view(), threads)) {
+            SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " +
+                         std::string(kernels::isa_name(isa)) + " threads " + std::to_string(threads) +
+                         "; again: WALLE_CANDIDATE_SEED=" + std::to_string(seed) +
+                         " WALLE_CANDIDATE_PAIRS=1");
+            const auto got = c.run_on(*backend, candidate, threads);
+            ASSERT_TRUE(got.ok()) << got.error().message();
+            if (!want) want = *got;
+            expect_equal_enough(*got, *want, candidate.error);
+            if (HasFatalFailure()) return;
+            ++pairs_;
+            ++of_[kernel_of(candidate)];
+          }
         }
     }
   }
+
+  // The algorithm without its tile and its set: layouts may share a price.
+  static std::string kernel_of(const Candidate& c) {
+    const size_t end = c.algorithm.find("_f32");
+    return c.algorithm.substr(0, end == std::string::npos ? end : end + 4);
+  }
+
+  // The first one has the reference.
+  const std::vector<const Backend*> backends_ = [] {
+    std::vector<const Backend*> all{&cpu::cpu_backend()};
+    for (const Backend* layout : cpu::cpu_backend().layouts()) all.push_back(layout);
+    return all;
+  }();
 
   uint32_t pairs_ = 0;
   std::map<std::string, int, std::less<>> of_;
@@ -192,7 +217,9 @@ TEST_F(RandomCandidates, AgreeWithTheReference) {
   if (most < 10'000) return;
   for (const char* kernel :
        {"conv_winograd_2x2_f32", "conv_winograd_4x4_f32", "conv_winograd_6x6_f32", "conv_implicit_gemm_f32",
-        "conv_pointwise_lanes_f32", "conv_windows_lanes_f32", "conv_depthwise_f32", "gemm_f32"})
+        "conv_pointwise_lanes_f32", "conv_windows_lanes_f32", "conv_depthwise_f32", "gemm_f32",
+        "blocked_winograd_2x2_f32", "blocked_winograd_4x4_f32", "blocked_winograd_6x6_f32",
+        "blocked_window_f32", "blocked_pointwise_f32", "blocked_from_rows_f32", "blocked_depthwise_f32"})
     EXPECT_GT(of_[kernel], 100) << kernel << " was hardly tried";
 }
 
