@@ -35,9 +35,11 @@ struct Blocking {
   int64_t group;  // B panels made together: with a short depth rows of C are written in longer pieces
 };
 
-// Of the second-level cache half is for A, a quarter for a group of B panels; the rest is for C and whatever
-// else runs. The inner part is kInnerCaches times as deep as the first-level cache holds panels of A and B,
-// of which an eighth is left to C's tile.
+// The least traffic under the caches' bounds, in closed form: whatever the blocks, A and B are packed once
+// and B's panels pass once per block of rows, so that only the passes over C depend on them, and the fewest
+// blocks that fit are the fewest passes. Of the second-level cache half is for A, a quarter for a group of B
+// panels; the rest is for C and whatever else runs. The inner part is kInnerCaches times as deep as the
+// first-level cache holds panels of A and B, of which an eighth is left to C's tile.
 Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   const base::CpuFeatures& cpu = base::cpu_features();
   Blocking b{};
