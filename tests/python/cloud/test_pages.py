@@ -155,12 +155,23 @@ def listening(desk: Desk) -> Iterator[str]:
         thread.join(30)
 
 
+def press(browser: Any, button: Any) -> None:
+    """Click what leads to another page and wait for it: on a busy machine the click returns first."""
+    from selenium.webdriver.support import expected_conditions
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    button.click()
+    patience = WebDriverWait(browser, 60)
+    patience.until(expected_conditions.staleness_of(button))
+    patience.until(lambda b: b.execute_script("return document.readyState") == "complete")
+
+
 def fill_in(browser: Any, name: str, password: str) -> None:
     from selenium.webdriver.common.by import By
 
     browser.find_element(By.NAME, "name").send_keys(name)
     browser.find_element(By.NAME, "password").send_keys(password)
-    browser.find_element(By.TAG_NAME, "button").click()
+    press(browser, browser.find_element(By.TAG_NAME, "button"))
 
 
 def test_the_first_log_in_in_a_browser(tmp_path: Path, browser: Any) -> None:
@@ -206,5 +217,5 @@ def test_every_page_in_a_browser(desk: Desk, browser: Any) -> None:
         lines = browser.find_elements(By.CSS_SELECTOR, "line.grid")
         tops = [line.location["y"] for line in lines[:3]]
         assert names[0].location["y"] < min(tops), "the legend is above the plot"
-        browser.find_element(By.CSS_SELECTOR, "header button").click()
+        press(browser, browser.find_element(By.CSS_SELECTOR, "header button"))
         assert browser.current_url.endswith("/login"), "logged out by the button in the head"
