@@ -3,6 +3,10 @@
 #include <atomic>
 #include <cstdlib>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include "base/checked.h"
 #include "base/limits.h"
 
@@ -11,6 +15,19 @@ namespace walle::base {
 namespace {
 std::atomic<AllocationFault> g_fault{nullptr};
 std::atomic<uint64_t> g_count{0};
+
+constexpr int64_t kHugePage = int64_t{2} << 20;
+
+void* aligned(int64_t size) {
+#ifdef MADV_HUGEPAGE
+  if (size >= kHugePage) {
+    void* block = std::aligned_alloc(kHugePage, size);
+    if (block) ::madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // only a hint
+    return block;
+  }
+#endif
+  return std::aligned_alloc(kSegmentAlignment, size);
+}
 }  // namespace
 
 void* aligned_allocate(size_t bytes) {
@@ -20,7 +37,7 @@ void* aligned_allocate(size_t bytes) {
   // Also keeps the rounding below from overflowing.
   if (bytes > static_cast<size_t>(kMaxArenaBytes)) return nullptr;
   const auto size = round_up(static_cast<int64_t>(bytes ? bytes : 1), kSegmentAlignment);
-  return std::aligned_alloc(kSegmentAlignment, size);
+  return aligned(size);
 }
 
 void aligned_free(void* block) { std::free(block); }
