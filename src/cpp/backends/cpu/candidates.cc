@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu_op.h"
 #include "base/cpu_features.h"
+#include "kernels/function_work.h"
 
 namespace walle::backends::cpu {
 
@@ -39,6 +40,12 @@ Candidate candidate_of(const NodeView& node, std::string_view kernel, std::strin
   return c;
 }
 }  // namespace
+
+double folded_flops(const NodeView& node) {
+  const auto activation = tensor::activation_from_name(node.attrs().get_string("activation", ""));
+  return activation ? kernels::activation_flops(*activation) * static_cast<double>(node.out_shape(0).elements())
+                    : 0;
+}
 
 Quantity level_of(double bytes) {
   const base::CpuFeatures& cpu = base::cpu_features();

@@ -81,8 +81,6 @@ std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels:
   Candidate c = vector_candidate(node, blocked ? blocked_winograd_name(unit) : winograd_name(unit), isa,
                                  threads, choice);
   Features& f = c.features;
-  // One price: what turning pixels takes is little beside transforms and products.
-  f.kernel = winograd_name(unit);
   f[Quantity::flop] = work.product_flops;
   f[Quantity::l1_bytes] += (work.input_floats + work.output_floats) * kFloat;
   // Transformed, weights are up to seven times the size of the others, which the operands count; they come

@@ -31,6 +31,9 @@ Candidate reference_candidate(const NodeView& node, std::string_view kernel, int
 Candidate vector_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,
                            int choice, std::string_view detail = "");
 
+// What an activation that was folded into the node adds to the flops of each of its candidates.
+double folded_flops(const NodeView& node);
+
 // The quantity that counts bytes of a working set of this size: what is used again within one run stays in
 // the smallest cache that holds it.
 Quantity level_of(double bytes);

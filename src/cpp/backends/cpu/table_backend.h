@@ -16,6 +16,9 @@ class TableBackend : public Backend {
   std::vector<Candidate> candidates(const NodeView& node, int threads) const override {
     std::vector<Candidate> out;
     if (const CpuOp* op = find(node.op())) op->candidates(node, threads, out);
+    // Whoever computes the node computes what was folded into it, and counts its own work alone.
+    const double folded = folded_flops(node);
+    for (Candidate& c : out) c.features[Quantity::flop] += folded;
     return out;
   }
 

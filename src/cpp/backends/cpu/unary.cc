@@ -4,6 +4,7 @@
 // kinds that networks spend time in.
 #include "backends/cpu/cpu_op.h"
 #include "kernels/eltwise/eltwise.h"
+#include "kernels/function_work.h"
 #include "kernels/parallel.h"
 #include "ops/rules/kinds.h"
 
@@ -26,7 +27,10 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto isa = float_isa(node);
   UnaryParams params;  // not used here: which kernel there is does not depend on them
   if (!isa || !kernels::unary_f32(*kind_of(node), *isa, params)) return;
-  out.push_back(vector_candidate(node, "eltwise_unary_f32", *isa, threads, kSimd));
+  Candidate c = vector_candidate(node, "eltwise_unary_f32", *isa, threads, kSimd);
+  c.features[Quantity::flop] =
+      kernels::function_flops(*kind_of(node)) * static_cast<double>(node.out_shape(0).elements());
+  out.push_back(std::move(c));
 }
 
 Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, UnaryKind kind, UnaryParams params) {

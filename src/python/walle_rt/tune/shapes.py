@@ -67,19 +67,23 @@ def _conv(
     draw: _Draw, channels: int, out: int, size: int, kernel: int, stride: int, groups: int
 ) -> tuple[str, onnx.ModelProto]:
     attributes = {"pads": [kernel // 2] * 4, "strides": [stride] * 2, "group": groups}
-    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"], **attributes)]
-    if draw.rng.random() < 0.5:  # most convolutions of networks have an activation fused into them
-        nodes[0].output[0] = "c"
-        nodes.append(helper.make_node("Relu", ["c"], ["y"]))
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], **attributes)]
+    # Most convolutions of networks have an activation, which is fused into them.
+    activation = draw.one_of("Identity", "Identity", "Relu", "Relu", "HardSwish", "SiLU")
+    if activation == "SiLU":
+        nodes += [helper.make_node("Sigmoid", ["c"], ["s"]), helper.make_node("Mul", ["c", "s"], ["y"])]
+    else:
+        nodes.append(helper.make_node(activation, ["c"], ["y"]))
     weights = {"w": _weights(draw, out, channels // groups, kernel, kernel), "b": _weights(draw, out)}
     text = f"{channels}>{out} {kernel}x{kernel}/{stride} on {size}" + (f" g{groups}" if groups > 1 else "")
+    text += f" {activation}" if activation != "Identity" else ""
     return text, _model(nodes, {"x": (1, channels, size, size)}, weights)
 
 
 def _dense_conv(draw: _Draw, kernels: tuple[int, ...], strides: tuple[int, ...], low: int) -> Any:
     while True:
         channels, out = draw.size(low, 1024, 8), draw.size(16, 1536, 8)
-        size, kernel, stride = draw.size(7, 112, 7), draw.one_of(*kernels), draw.one_of(*strides)
+        size, kernel, stride = draw.size(7, 160, 7), draw.one_of(*kernels), draw.one_of(*strides)
         flops = 2 * channels * out * kernel**2 * ((size - 1) // stride + 1) ** 2
         if 1e5 < flops < _MOST_FLOPS:
             return _conv(draw, channels, out, size, kernel, stride, 1)
@@ -105,10 +109,12 @@ def _grouped(draw: _Draw) -> Any:
 def _product(draw: _Draw) -> Any:
     while True:
         m, k, n = draw.size(1, 512), draw.size(16, 4096, 16), draw.size(8, 4096, 16)
-        if m * k * n < _MOST_FLOPS / 2 and k * n < 8e6:
+        if m * k * n < 2 * _MOST_FLOPS and k * n < 8e6:
             break
-    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-    return f"{m}x{k}x{n}", _model(nodes, {"x": (m, k)}, {"w": _weights(draw, k, n)})
+    activation = draw.one_of("Identity", "Identity", "Identity", "Gelu")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node(activation, ["p"], ["y"])]
+    text = f"{m}x{k}x{n}" + (f" {activation}" if activation != "Identity" else "")
+    return text, _model(nodes, {"x": (m, k)}, {"w": _weights(draw, k, n)})
 
 
 def _row_product(draw: _Draw) -> Any:
@@ -142,9 +148,11 @@ def _binary(draw: _Draw) -> Any:
 
 
 def _softmax(draw: _Draw) -> Any:
-    rows, columns = draw.size(1, 8192), draw.size(8, 1024)
-    nodes = [helper.make_node("Softmax", ["x"], ["y"])]
-    return f"{rows}x{columns}", _model(nodes, {"x": (rows, columns)}, {})
+    """Rows, short ones too (classes of a detector), and values that lie apart (bins before anchors)."""
+    rows, columns, apart = draw.size(1, 8192), draw.size(2, 1024), draw.one_of(1, 1, 2, 16, 400)
+    rows = max(rows // apart, 1)
+    nodes = [helper.make_node("Softmax", ["x"], ["y"], axis=1)]
+    return f"{rows}x{columns}x{apart}", _model(nodes, {"x": (rows, columns, apart)}, {})
 
 
 def _attention_of_few(draw: _Draw) -> Any:
@@ -277,7 +285,7 @@ _FAMILIES: dict[str, tuple[Callable[[_Draw], Any], int]] = {
     "product, computed": (_computed_product, 4),
     "unary": (_unary, 4),
     "binary": (_binary, 4),
-    "softmax": (_softmax, 2),
+    "softmax": (_softmax, 4),
     "attention": (_attention, 4),
     "norm": (_norm, 2),
     "pool": (_pool, 3),

@@ -2,6 +2,7 @@
 // stays there.
 #include "kernels/eltwise/eltwise.h"
 #include "backends/cpu/blocked/blocked_op.h"
+#include "kernels/function_work.h"
 #include "kernels/parallel.h"
 #include "ops/rules/kinds.h"
 
@@ -28,8 +29,12 @@ bool supports_unary(const NodeView& node) {
 }
 
 void unary_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  if (const auto isa = float_isa(node))
-    out.push_back(same_work(node, "blocked_unary_f32", "eltwise_unary_f32", *isa, threads));
+  const auto isa = float_isa(node);
+  if (!isa) return;
+  Candidate c = same_work(node, "blocked_unary_f32", "eltwise_unary_f32", *isa, threads);
+  c.features[Quantity::flop] =
+      kernels::function_flops(*unary_of(node)) * static_cast<double>(blocked_shape(node.out_shape(0)).floats());
+  out.push_back(std::move(c));
 }
 
 Result<std::unique_ptr<Kernel>> prepare_unary(const NodeView& node, const Candidate&, PrepareContext&) {
