@@ -40,7 +40,7 @@ void row_panel(const BlockedDense& d) {
   const auto tile_of = d.x_step == 1   ? row_tile_for<V, 1>
                        : d.x_step == 2 ? row_tile_for<V, 2>
                                        : row_tile_for<V, 0>;
-  equal_tiles(d, tile_of);
+  equal_tiles<V>(d, tile_of);
 }
 
 void rows_to_blocks(const BlockedDense& d) {
