@@ -1,6 +1,7 @@
 // The one place that asks the system for tensor memory, so that tests can make any request fail.
 //
-// Thread-safe. Blocks are 64-byte aligned and sized in whole cache lines.
+// Thread-safe. Blocks are 64-byte aligned and sized in whole cache lines; from 2 MiB on they lie on huge
+// pages where the system has them.
 #pragma once
 
 #include <cstddef>

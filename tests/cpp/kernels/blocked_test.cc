@@ -272,10 +272,13 @@ TEST(BlockedConv, FitsDenseWindowsAndSquareDepthwiseOnes) {
   EXPECT_FALSE(blocked_conv_fits(bad));
 }
 
-// 3 x 3 on 7 x 7 with a border of one: 361 of 441 taps lie in the image.
-TEST(BlockedConv, WorkLeavesOutThePadding) {
+// 3 x 3 on 7 x 7 with a border of one: 361 of 441 taps lie in the image. The first and the last column are
+// walked downwards, where the corners (4 taps each) and the fifth of the pixels between them (6) are tiles of
+// their own, which take as long as tiles of two.
+TEST(BlockedConv, WorkLeavesOutThePaddingAndCountsLonePixelsTwice) {
+  constexpr double kLone = 2 * (4 + 6 + 4);
   const ConvShape s{.c = 16, .h = 7, .w = 7, .m = 16, .oh = 7, .ow = 7, .kh = 3, .kw = 3, .pt = 1, .pl = 1};
-  EXPECT_DOUBLE_EQ(blocked_work(make_blocked_conv(s, Isa::scalar)).flops, 2.0 * 361 * 16 * 16);
+  EXPECT_DOUBLE_EQ(blocked_work(make_blocked_conv(s, Isa::scalar)).flops, 2.0 * (361 + kLone) * 16 * 16);
 }
 
 }  // namespace

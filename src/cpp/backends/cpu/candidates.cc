@@ -43,8 +43,9 @@ Candidate candidate_of(const NodeView& node, std::string_view kernel, std::strin
 
 double folded_flops(const NodeView& node) {
   const auto activation = tensor::activation_from_name(node.attrs().get_string("activation", ""));
-  return activation ? kernels::activation_flops(*activation) * static_cast<double>(node.out_shape(0).elements())
-                    : 0;
+  return activation
+             ? kernels::activation_flops(*activation) * static_cast<double>(node.out_shape(0).elements())
+             : 0;
 }
 
 Quantity level_of(double bytes) {

@@ -47,21 +47,43 @@ BlockedConv make_row_conv(const ConvShape& shape, Isa isa) {
   return c;
 }
 
+namespace {
+// A tile of one pixel waits for the latency of its multiply-adds and takes as long as one of two.
+constexpr int64_t kLonePixel = 2;
+
+// Too narrow for tiles along rows, so that its columns are walked downwards where that makes tiles at all.
+bool is_border(const BlockedColumns& g, int64_t rows) { return g.count < 3 && rows > 2; }
+
+int64_t same_rows(const ConvShape& s, int64_t row, int64_t end) {
+  int64_t same = 1;
+  while (row + same < end && window_rows(s, row + same) == window_rows(s, row)) ++same;
+  return same;
+}
+
+// Taps of rows times the pixels that meet them, of one column group.
+double pixel_taps(const ConvShape& s, const BlockedColumns& g) {
+  double out = 0;
+  for (int64_t row = 0; row < s.oh;) {
+    const bool border = is_border(g, s.oh);
+    const int64_t same = border ? same_rows(s, row, s.oh) : 1;
+    const int64_t along = border ? same : g.count;
+    const int64_t pixels = border ? (along + along % 2) * g.count : std::max(along, kLonePixel);
+    out += static_cast<double>(pixels * window_rows(s, row).count());
+    row += same;
+  }
+  return out;
+}
+}  // namespace
+
 BlockedWork blocked_work(const BlockedConv& c) {
   const ConvShape& s = c.shape;
   const auto lanes = static_cast<double>(s.n * blocks_of(s.m) * kBlock);
-  double row_taps = 0;
-  for (int64_t r = 0; r < s.oh; ++r) {
-    const Steps steps = window_rows(s, r);
-    row_taps += static_cast<double>(steps.count());
-  }
   if (c.columns.empty())
     return {.flops = 2 * lanes * static_cast<double>(s.oh * s.ow * s.taps()),
             .tiles = static_cast<double>(s.n * blocks_of(s.m) * s.oh) * std::max(1.0, s.ow / 14.0)};
   BlockedWork out;
   for (const BlockedColumns& g : c.columns) {
-    const auto pixels = static_cast<double>(g.count);
-    out.flops += 2 * lanes * pixels * row_taps * static_cast<double>(g.width * (c.from_rows ? 1 : s.c));
+    out.flops += 2 * lanes * pixel_taps(s, g) * static_cast<double>(g.width * (c.from_rows ? 1 : s.c));
     out.tiles += static_cast<double>(s.n * c.panels() * s.oh * ceil_div(g.count, int64_t{c.table->rows}));
   }
   return out;
@@ -135,8 +157,7 @@ void run_border(const BlockedConv& c, const Operands& o, int64_t n, int64_t pane
   const ConvShape& s = c.shape;
   while (row < end) {
     const Steps steps = window_rows(s, row);
-    int64_t same = 1;
-    while (row + same < end && window_rows(s, row + same) == steps) ++same;
+    const int64_t same = same_rows(s, row, end);
     for (int64_t col = g.first; col < g.first + g.count; ++col)
       run_pixels(c, o, n, panel, g, steps, row, col, same, true);
     row += same;
@@ -153,7 +174,7 @@ void run_part(const BlockedConv& c, const Operands& o, int64_t n, Steps rows, St
     for (int64_t p = panels.first; p < panels.last; ++p)
       for (const BlockedColumns& g : c.columns) {
         const int64_t end = std::min(rows.last, row + chunk);
-        if (g.count < 3 && end - row > 2) {
+        if (is_border(g, end - row)) {
           run_border(c, o, n, p, g, row, end);
           continue;
         }

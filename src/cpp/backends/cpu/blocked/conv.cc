@@ -27,7 +27,10 @@ Candidate blocked_candidate(const NodeView& node, std::string_view kernel, const
                             kernels::Isa isa, int threads) {
   const kernels::BlockedWork work = kernels::blocked_work(conv);
   Candidate c = vector_candidate(node, kernel, isa, threads, 0);
-  c.features[Quantity::flop] = work.flops;
+  // Functions are computed of the lanes without a channel too.
+  const auto m = static_cast<double>(conv.shape.m);
+  const double idle = static_cast<double>(kernels::blocks_of(conv.shape.m) * kernels::kBlock) / m - 1;
+  c.features[Quantity::flop] = work.flops + idle * folded_flops(node);
   c.features[Quantity::tiles] = work.tiles;
   return c;
 }

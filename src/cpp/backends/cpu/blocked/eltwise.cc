@@ -32,8 +32,8 @@ void unary_candidates(const NodeView& node, int threads, std::vector<Candidate>&
   const auto isa = float_isa(node);
   if (!isa) return;
   Candidate c = same_work(node, "blocked_unary_f32", "eltwise_unary_f32", *isa, threads);
-  c.features[Quantity::flop] =
-      kernels::function_flops(*unary_of(node)) * static_cast<double>(blocked_shape(node.out_shape(0)).floats());
+  c.features[Quantity::flop] = kernels::function_flops(*unary_of(node)) *
+                               static_cast<double>(blocked_shape(node.out_shape(0)).floats());
   out.push_back(std::move(c));
 }
 
