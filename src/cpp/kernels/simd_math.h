@@ -25,6 +25,12 @@ inline vf polynomial(vf z, float first, Rest... rest) {
   return p;
 }
 
+// e^r of |r| <= ln 2 / 2. Least maximum of the relative error, 3.1e-9, with the first two coefficients kept
+// so that exp(0) is 1: one term less than Taylor's series, which is off by 7.1e-9.
+[[maybe_unused]] inline vf exp_of_remainder(vf r) {
+  return polynomial(r, 1.3814539e-3f, 8.368745e-3f, 4.166839e-2f, 1.6666521e-1f, 4.9999994e-1f, 1.0f, 1.0f);
+}
+
 // The bounds lie just beyond the logarithms of the smallest and of the largest
 // float (-103.3 and 88.7). ln 2 is split in two so that n times its first part is
 // exact (Cody and Waite, "Software Manual for the Elementary Functions", 1980).
@@ -36,8 +42,7 @@ inline vf polynomial(vf z, float first, Rest... rest) {
   const vf n = shifted - magic;
   // ln 2 = 0.693359375 - 2.12194440e-4: the first part has nine bits, so that n times it is exact.
   const vf r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
-  const vf p = polynomial(r, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f);
-  return scaled(p, n);
+  return scaled(exp_of_remainder(r), n);
 }
 
 [[maybe_unused]] inline vf tanh(vf x) {

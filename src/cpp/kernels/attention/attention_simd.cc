@@ -30,9 +30,8 @@ inline vf exp_of_difference(vf x) {
   const vf shifted = bounded * 1.44269504f + magic;
   const vf n = shifted - magic;
   const vf r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts, as in simd_math.h
-  const vf p = polynomial(r, 1.0f / 5040, 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f);
   // The low bits of `shifted` are n; a product and not an addition to the exponent, because NaN stays NaN.
-  const vf e = p * as_float((as_int(shifted) << 23) + 0x3f800000);
+  const vf e = exp_of_remainder(r) * as_float((as_int(shifted) << 23) + 0x3f800000);
   // Not `x < kLowest ? 0 : e`, for which NaN is not less either, but whose blend costs more.
   return as_float(as_int(e) & ~(x < kLowest));
 }
