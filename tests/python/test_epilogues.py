@@ -76,6 +76,21 @@ def conv_silu(net: Net) -> str:
     return net.op("Mul", y, net.op("Sigmoid", y))
 
 
+def conv_mish_spelled_out(net: Net) -> str:
+    y = net.conv("x", 5, 6)
+    return net.op("Mul", net.op("Tanh", net.op("Softplus", y)), y)
+
+
+def conv_softplus_that_is_read_twice_stays(net: Net) -> str:
+    y = net.conv("x", 5, 6)
+    gate = net.op("Softplus", y)
+    return net.op("Add", net.op("Mul", net.op("Tanh", gate), y), gate)
+
+
+def conv_elu(net: Net) -> str:
+    return net.op("Elu", net.conv("x", 5, 6), alpha=0.7)
+
+
 def conv_sub_div_hard_swish(net: Net) -> str:
     y = net.op("Sub", net.conv("x", 5, 6), net.weights(6, 1, 1))
     return net.op("HardSwish", net.op("Div", y, net.constant(2.5)))
@@ -109,7 +124,8 @@ def bias_per_row_stays(net: Net) -> str:
 
 # Builder -> nodes left in the plan.
 CASES: dict[Callable[[Net], str], int] = {
-    conv_bn_relu: 1, conv_bn_add_relu: 2, conv_clip: 1, conv_silu: 1, conv_sub_div_hard_swish: 1,
+    conv_bn_relu: 1, conv_bn_add_relu: 2, conv_clip: 1, conv_silu: 1, conv_mish_spelled_out: 1,
+    conv_softplus_that_is_read_twice_stays: 5, conv_elu: 1, conv_sub_div_hard_swish: 1,
     matmul_bias_erf_gelu: 1, matmul_halved_gelu: 1, matmul_scale_tanh: 1, matmul_residual_leaky: 1,
     bias_per_row_stays: 3,
 }  # fmt: skip

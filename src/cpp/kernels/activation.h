@@ -18,7 +18,7 @@ struct Epilogue {
   const float* col_bias = nullptr;  // one per column
   const float* residual = nullptr;  // of the result's shape and row stride
   Activation activation = Activation::none;
-  float alpha = 0;  // clamp: lower bound; leaky_relu: slope; hard_sigmoid: factor
+  float alpha = 0;  // clamp: lower bound; leaky_relu: slope; hard_sigmoid: factor; elu: scale
   float beta = 0;   // clamp: upper bound; hard_sigmoid: offset
 };
 

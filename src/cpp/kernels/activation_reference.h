@@ -22,6 +22,8 @@ inline double activation_reference(Activation a, double x, double alpha, double 
     // 2019).
     case Activation::hard_swish: return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0);
     case Activation::gelu: return 0.5 * x * (1 + std::erf(x * kSqrtHalf));
+    case Activation::mish: return x * std::tanh(std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))));
+    case Activation::elu: return x < 0 ? alpha * std::expm1(x) : x;
     case Activation::gelu_tanh: return 0.5 * x * (1 + std::tanh(kSqrt2OverPi * (x + kGeluCubic * x * x * x)));
   }
   return x;

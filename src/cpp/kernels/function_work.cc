@@ -11,6 +11,12 @@ constexpr double kSigmoid = 25;  // an exponential and a quotient
 constexpr double kTanh = 27;
 constexpr double kErf = 25;
 constexpr double kGelu = 31;
+constexpr double kLogarithm = 20;
+constexpr double kSoftplus = 45;  // an exponential, a quotient and a logarithm
+constexpr double kMish = 26;
+constexpr double kExponentialLessOne = 20;
+constexpr double kSine = 27;
+constexpr double kRounding = 4;
 }  // namespace
 
 double function_flops(UnaryKind kind) {
@@ -23,6 +29,18 @@ double function_flops(UnaryKind kind) {
     case UnaryKind::erf: return kErf;
     case UnaryKind::gelu:
     case UnaryKind::gelu_tanh: return kGelu;
+    case UnaryKind::log: return kLogarithm;
+    case UnaryKind::softplus: return kSoftplus;
+    case UnaryKind::mish: return kMish;
+    case UnaryKind::celu:
+    case UnaryKind::elu:
+    case UnaryKind::selu: return kExponentialLessOne;
+    case UnaryKind::sin:
+    case UnaryKind::cos: return kSine;
+    case UnaryKind::softsign: return kQuotient;
+    case UnaryKind::ceil:
+    case UnaryKind::floor:
+    case UnaryKind::round: return kRounding;
     default: return kArithmetic;
   }
 }
@@ -35,6 +53,8 @@ double activation_flops(Activation activation) {
     case Activation::tanh: return kTanh;
     case Activation::gelu:
     case Activation::gelu_tanh: return kGelu;
+    case Activation::mish: return kMish;
+    case Activation::elu: return kExponentialLessOne;
     default: return kArithmetic;
   }
 }

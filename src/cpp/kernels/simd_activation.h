@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/activation.h"
-#include "kernels/simd_math.h"
+#include "kernels/simd_functions.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
@@ -18,6 +18,8 @@ template <Activation A>
   if constexpr (A == Activation::hard_swish) return x * hard_sigmoid(x, 1.0f / 6, 0.5f);
   if constexpr (A == Activation::gelu) return gelu(x);
   if constexpr (A == Activation::gelu_tanh) return gelu_tanh(x);
+  if constexpr (A == Activation::mish) return mish(x);
+  if constexpr (A == Activation::elu) return elu(x, alpha);
   return x;
 }
 

@@ -98,7 +98,7 @@ enum class Activation : uint8_t {
 #include "tensor/kinds/activation.inc"
 };
 // By the last entry of the list; kinds.cc asserts that the list has as many rows.
-inline constexpr int kActivationCount = static_cast<int>(Activation::gelu_tanh) + 1;
+inline constexpr int kActivationCount = static_cast<int>(Activation::elu) + 1;
 
 std::string_view activation_name(Activation activation);
 std::optional<Activation> activation_from_name(std::string_view name);

@@ -25,7 +25,7 @@ bool supports(const NodeView& node) {
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(reference_candidate(node, "eltwise_unary_reference", threads));
   const auto isa = float_isa(node);
-  UnaryParams params;  // not used here: which kernel there is does not depend on them
+  UnaryParams params = ops::unary_params(*kind_of(node), node.attrs());
   if (!isa || !kernels::unary_f32(*kind_of(node), *isa, params)) return;
   Candidate c = vector_candidate(node, "eltwise_unary_f32", *isa, threads, kSimd);
   c.features[Quantity::flop] =

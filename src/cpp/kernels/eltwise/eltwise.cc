@@ -18,6 +18,20 @@ UnaryF32 unary_f32(UnaryKind kind, Isa isa, UnaryParams& params) {
     case UnaryKind::abs: return t.abs;
     case UnaryKind::neg: return t.neg;
     case UnaryKind::reciprocal: return t.reciprocal;
+    case UnaryKind::log: return t.log;
+    case UnaryKind::softplus: return t.softplus;
+    case UnaryKind::softsign: return t.softsign;
+    case UnaryKind::floor: return t.floor;
+    case UnaryKind::ceil: return t.ceil;
+    case UnaryKind::round: return t.round;
+    case UnaryKind::sign: return t.sign;
+    case UnaryKind::sin: return t.sin;
+    case UnaryKind::cos: return t.cos;
+    // A scale that turns negative exponents into positive ones is nobody's; the definition computes it.
+    case UnaryKind::celu: return params.alpha > 0 ? t.celu : nullptr;
+    case UnaryKind::selu: return t.selu;
+    case UnaryKind::shrink: return t.shrink;
+    case UnaryKind::thresholded_relu: return t.thresholded_relu;
     default: return nullptr;
   }
 }

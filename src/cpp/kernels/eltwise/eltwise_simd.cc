@@ -39,6 +39,53 @@ void run_reciprocal(const float* x, float* y, int64_t n, float, float) {
   map(x, y, n, [](vf v) { return 1.0f / v; });
 }
 
+void run_log(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return log(v); });
+}
+void run_softplus(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return softplus(v); });
+}
+void run_softsign(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return v / (1.0f + abs(v)); });
+}
+void run_floor(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return floor(v); });
+}
+void run_ceil(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return ceil(v); });
+}
+void run_round(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return round_to_even(v); });
+}
+// Zeros and NaN are their own signs.
+void run_sign(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return abs(v) > 0.0f ? copy_sign(splat(1.0f), v) : v; });
+}
+void run_sin(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return sin(v); });
+}
+void run_cos(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return cos(v); });
+}
+void run_celu(const float* x, float* y, int64_t n, float alpha, float) {
+  map(x, y, n, [=](vf v) { return exponential_below(v, v / alpha, alpha, v); });
+}
+void run_selu(const float* x, float* y, int64_t n, float alpha, float gamma) {
+  map(x, y, n, [=](vf v) { return gamma * exponential_below(v, v, alpha, v); });
+}
+void run_shrink(const float* x, float* y, int64_t n, float lambda, float bias) {
+  map(x, y, n, [=](vf v) {
+    const vf inside = v == v ? splat(0.0f) : v;
+    return v < -lambda ? v + bias : v > lambda ? v - bias : inside;
+  });
+}
+void run_thresholded_relu(const float* x, float* y, int64_t n, float alpha, float) {
+  map(x, y, n, [=](vf v) {
+    const vf below = v == v ? splat(0.0f) : v;
+    return v > alpha ? v : below;
+  });
+}
+
 // Min and Max of the tables are ONNX's: NaN wins from either side.
 enum class Op { add, sub, mul, div, min, max, prelu };
 
@@ -87,6 +134,19 @@ const EltwiseTable kEltwiseF32 = {
     .abs = run_abs,
     .neg = run_neg,
     .reciprocal = run_reciprocal,
+    .log = run_log,
+    .softplus = run_softplus,
+    .softsign = run_softsign,
+    .floor = run_floor,
+    .ceil = run_ceil,
+    .round = run_round,
+    .sign = run_sign,
+    .sin = run_sin,
+    .cos = run_cos,
+    .celu = run_celu,
+    .selu = run_selu,
+    .shrink = run_shrink,
+    .thresholded_relu = run_thresholded_relu,
     .add = run_binary<Op::add>,
     .sub = run_binary<Op::sub>,
     .mul = run_binary<Op::mul>,

@@ -14,6 +14,8 @@ using BinaryF32 = void (*)(const float* x, int64_t x_stride, const float* y, int
 struct EltwiseTable {
   UnaryF32 activation[tensor::kActivationCount];
   UnaryF32 exp, erf, sqrt, abs, neg, reciprocal;
+  UnaryF32 log, softplus, softsign, floor, ceil, round, sign, sin, cos;
+  UnaryF32 celu, selu, shrink, thresholded_relu;
   BinaryF32 add, sub, mul, div, min, max, prelu;
 };
 

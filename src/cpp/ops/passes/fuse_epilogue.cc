@@ -61,7 +61,8 @@ class Chain {
     // The activation comes last in a kernel: nothing can follow it.
     if (activated_ || uses_.is_output(out())) return {};
     // Before the test for one reader, because y * Sigmoid(y) reads y twice.
-    if (try_silu()) return {};
+    if ((try_gated(Activation::silu, {"Sigmoid"}) || try_gated(Activation::mish, {"Softplus", "Tanh"})))
+      return {};
     if (!uses_.private_to_one(out())) return {};
     const int reader = uses_.readers(out())[0];
     // Another chain took the reader: of two convolutions that
@@ -189,23 +190,29 @@ class Chain {
     absorb(reader);
   }
 
-  // y * Sigmoid(y), y being read by exactly these two.
-  bool try_silu() {
+  // y * gate(y), y being read by exactly the first operator of the gate and by the product: y * Sigmoid(y),
+  // y * Tanh(Softplus(y)), which exporters write for Mish before opset 18.
+  bool try_gated(Activation activation, std::initializer_list<std::string_view> gate) {
     if (!options_.activation || uses_.readers(out()).size() != 2) return false;
-    int gate = uses_.readers(out())[0];
+    int last = uses_.readers(out())[0];
     int product = uses_.readers(out())[1];
-    if (gone_[gate] || gone_[product]) return false;
-    if (at(gate).op->name != "Sigmoid") std::swap(gate, product);
-    if (at(gate).op->name != "Sigmoid" || at(product).op->name != "Mul") return false;
-    const Ref gated = at(gate).outputs[0];
-    const auto& operands = at(product).inputs;
-    // The gate's result must go nowhere else, and the product must read y once beside it (y * y * Sigmoid(y)
-    // is another function).
-    if (!uses_.private_to_one(gated) || uses_.readers(gated)[0] != product ||
-        std::ranges::count(operands, out()) != 1)
+    if (gone_[last] || gone_[product]) return false;
+    if (at(last).op->name != *gate.begin()) std::swap(last, product);
+    std::vector<int> operators;
+    for (const std::string_view name : gate) {
+      if (gone_[last] || at(last).op->name != name) return false;
+      operators.push_back(last);
+      // The result of each must go nowhere else.
+      const Ref gated = at(last).outputs[0];
+      if (!uses_.private_to_one(gated)) return false;
+      last = uses_.readers(gated)[0];
+    }
+    // The product must read y once beside it (y * y * Sigmoid(y) is another function).
+    if (last != product || at(product).op->name != "Mul" ||
+        std::ranges::count(at(product).inputs, out()) != 1)
       return false;
-    set_activation(Activation::silu, {});
-    absorbed_.push_back(gate);
+    set_activation(activation, {});
+    absorbed_.insert(absorbed_.end(), operators.begin(), operators.end());
     absorb(product);
     return true;
   }

@@ -23,7 +23,7 @@ Candidate same_work(const NodeView& node, std::string_view name, std::string_vie
 
 bool supports_unary(const NodeView& node) {
   const auto kind = unary_of(node);
-  UnaryParams params;
+  UnaryParams params = kind ? ops::unary_params(*kind, node.attrs()) : UnaryParams{};
   return kind && is_image(node.dtype(0), node.shape(0)) && node.out_dtype(0) == DType::float32 &&
          kernels::unary_f32(*kind, *float_isa(node), params);
 }
