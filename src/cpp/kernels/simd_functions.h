@@ -120,7 +120,7 @@ constexpr float kHalfPi[] = {1.5703125f, 4.8351287841796875e-4f, 3.1385570764541
   // Moshier's, as above.
   // Written apart for 0, which keeps its sign.
   const vf s =
-      r == 0.0f ? r : r + r * z * polynomial(z, -1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f);
+      x == 0.0f ? x : r + r * z * polynomial(z, -1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f);
   const vf c = z * z * polynomial(z, 2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f) -
                0.5f * z + 1.0f;
   const vi q = to_int_truncated(n) + quarter;
