@@ -242,3 +242,70 @@ def test_blocked_quantisation_with_a_cut_last_block(block: int) -> None:
     np.testing.assert_array_equal(y, np.rint(x / whole).astype(np.int16))
     (back,) = run("DequantizeLinear", {"x": y, "scale": scale}, axis=1, block_size=block)
     np.testing.assert_allclose(back, y * whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("isa", ["scalar", "sse4", "avx2", "avx512"])
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
+def test_extremes_of_rows_of_any_length(op: str, isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WALLE_CPU", isa)
+    random = np.random.default_rng(3)
+    for n in (1, 2, 15, 16, 17, 63, 64, 65, 200):
+        x = random.standard_normal((5, n)).astype(np.float32)
+        x[1, random.integers(n)] = np.nan
+        x[2, random.integers(n)] = np.inf
+        x[3] = -np.inf
+        try:
+            (y,) = run(op, {"x": x, "axes": np.array([1], np.int64)}, keepdims=0)
+        except walle_rt.ArgumentError as error:
+            pytest.skip(str(error))
+        np.testing.assert_array_equal(y, x.max(1) if op == "ReduceMax" else x.min(1))
+
+
+@pytest.mark.parametrize("isa", ["scalar", "sse4", "avx2", "avx512"])
+@pytest.mark.parametrize("n", [1, 5, 33, 768, 12_544])
+@pytest.mark.parametrize("scale", ["row", "number"])
+@pytest.mark.parametrize("op", ["LayerNormalization", "RMSNormalization"])
+def test_norms_of_long_rows_and_shared_scales(
+    op: str, scale: str, n: int, isa: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WALLE_CPU", isa)
+    random = np.random.default_rng(n)
+    x = (random.standard_normal((3, n)) * 2 + 7).astype(np.float32)
+    s = random.standard_normal(n if scale == "row" else 1).astype(np.float32)
+    inputs: dict[str, Array | None] = {"x": x, "scale": s}
+    wide = x.astype(np.float64)
+    centred = wide - (wide.mean(1, keepdims=True) if op == "LayerNormalization" else 0)
+    want = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5) * s
+    model = one_node(op, inputs, 1, opset=23, epsilon=1e-5)
+    try:
+        (y,) = walle_rt.load(model).session(threads=1).run(feeds(inputs)).values()
+    except walle_rt.ArgumentError as error:
+        pytest.skip(str(error))
+    np.testing.assert_allclose(y, want, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("to", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64])
+def test_float_to_integers_is_the_same_beside_values_that_do_not_fit(to: Any) -> None:
+    x = (np.random.default_rng(0).standard_normal(5000) * 50).astype(np.float32)
+    (alone,) = run("Cast", {"x": x}, to=helper.np_dtype_to_tensor_dtype(np.dtype(to)))
+    np.testing.assert_array_equal(alone, x.astype(np.int64).astype(to))
+    beside = x.copy()
+    beside[[7, 1500, 4999]] = [np.nan, 3e9, -1e30]
+    (y,) = run("Cast", {"x": beside}, to=helper.np_dtype_to_tensor_dtype(np.dtype(to)))
+    same = np.delete(np.arange(5000), [7, 1500, 4999])
+    np.testing.assert_array_equal(y[same], alone[same])
+    assert y[7] == 0
+    assert y[1500] == np.array(3_000_000_000, np.int64).astype(to)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("size", [(1, 1), (3, 5), (0, 4), (17, 33)])
+@pytest.mark.parametrize("factor", [2, 3])
+def test_nearest_of_whole_factors(factor: int, size: tuple[int, int], dtype: Any) -> None:
+    x = np.random.default_rng(1).integers(0, 99, (2, 3, *size)).astype(dtype)
+    scales = np.array([1, 1, factor, factor], np.float32)
+    (y,) = run(
+        "Resize", {"x": x, "roi": None, "scales": scales}, mode="nearest",
+        coordinate_transformation_mode="asymmetric", nearest_mode="floor",
+    )  # fmt: skip
+    np.testing.assert_array_equal(y, x.repeat(factor, 2).repeat(factor, 3))

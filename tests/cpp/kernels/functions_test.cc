@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compare.h"
+#include "kernels/eltwise/cast.h"
 #include "kernels/eltwise/eltwise.h"
 
 namespace walle::kernels {
@@ -116,6 +117,56 @@ TEST(Functions, ZerosKeepTheirSigns) {
 TEST(Functions, ACeluOfNegativeScaleIsLeftToTheDefinition) {
   UnaryParams params{-1, 0};
   EXPECT_EQ(unary_f32(UnaryKind::celu, Isa::scalar, params), nullptr);
+}
+
+bool same_half(uint16_t a, uint16_t b) {
+  const auto nan = [](uint16_t v) { return (v & 0x7c00) == 0x7c00 && (v & 0x3ff) != 0; };
+  return a == b || (nan(a) && nan(b));
+}
+
+// All 65,536 halves, and of floats what the other tests take and what lies halfway between two halves.
+TEST(Casts, HalvesAreTheDefinitions) {
+  std::vector<uint16_t> codes(65536);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint16_t>(i);
+  std::vector<float> wide(codes.size());
+  run_cast(DType::float16, codes.data(), DType::float32, wide.data(), 65536, false);
+  std::vector<float> x = arguments();
+  for (size_t i = 0; i + 1 < wide.size(); ++i) x.push_back((wide[i] + wide[i + 1]) / 2);
+  const auto n = static_cast<int64_t>(x.size());
+  std::vector<uint16_t> want(x.size()), got(x.size());
+  run_cast(DType::float32, x.data(), DType::float16, want.data(), n, false);
+  for (const Isa isa : supported_isas()) {
+    const EltwiseTable& table = eltwise_table(isa);
+    ASSERT_EQ(table.to_half == nullptr, table.from_half == nullptr);
+    if (!table.to_half) continue;
+    std::vector<float> back(codes.size());
+    table.from_half(codes.data(), back.data(), 65536);
+    for (size_t i = 0; i < codes.size(); ++i)
+      ASSERT_TRUE(std::bit_cast<uint32_t>(back[i]) == std::bit_cast<uint32_t>(wide[i]) ||
+                  (std::isnan(back[i]) && std::isnan(wide[i])))
+          << isa_name(isa) << " code " << i;
+    table.to_half(x.data(), got.data(), n);
+    for (size_t i = 0; i < x.size(); ++i)
+      ASSERT_TRUE(same_half(got[i], want[i])) << isa_name(isa) << " of " << x[i];
+  }
+}
+
+TEST(Casts, ToInt32SaysWhatDoesNotFit) {
+  for (const Isa isa : supported_isas()) {
+    const EltwiseTable& table = eltwise_table(isa);
+    std::vector<float> x = random_floats(1003, 3);
+    for (float& v : x) v *= 2e9f;
+    std::vector<int32_t> y(x.size());
+    ASSERT_TRUE(table.to_int32(x.data(), y.data(), 1003));
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i], static_cast<int32_t>(x[i])) << isa_name(isa);
+    for (const size_t at : {size_t{0}, size_t{17}, size_t{1002}})
+      for (const float bad : {kNaN, kInf, -kInf, 2147483648.0f, -3e9f}) {
+        std::vector<float> with = x;
+        with[at] = bad;
+        EXPECT_FALSE(table.to_int32(with.data(), y.data(), 1003))
+            << isa_name(isa) << " " << bad << " at " << at;
+      }
+  }
 }
 
 }  // namespace

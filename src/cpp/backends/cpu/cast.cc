@@ -1,6 +1,12 @@
-// Cast on the CPU, between any two dtypes.
+// Cast on the CPU, between any two dtypes: a loop per pair, and vectors for the pairs that networks convert
+// activations between: float32 and float16, float32 to integers.
 #include "kernels/eltwise/cast.h"
+
+#include <algorithm>
+#include <array>
+
 #include "backends/cpu/cpu_op.h"
+#include "kernels/eltwise/eltwise.h"
 #include "kernels/eltwise/saturate.h"
 #include "kernels/parallel.h"
 
@@ -13,9 +19,70 @@ bool supports(const NodeView& node) {
   return !saturates(node) || kernels::can_saturate(node.dtype(0), node.out_dtype(0));
 }
 
+enum Choice { kLoop, kSimd };
+
+// Nothing where this instruction set has no vectors for the pair.
+using Convert = void (*)(const kernels::EltwiseTable& table, const void* from, DType to, void* out,
+                         int64_t n);
+
+// By way of int32, whose low bits are those of the integers that the definition goes through; values beyond
+// it take the definition's way.
+void convert_to_integer(const kernels::EltwiseTable& table, const void* from, DType to, void* out,
+                        int64_t n) {
+  constexpr int64_t kBlock = 1024;
+  std::array<int32_t, kBlock> whole;
+  const auto* x = static_cast<const float*>(from);
+  auto* y = static_cast<std::byte*>(out);
+  for (int64_t at = 0; at < n; at += kBlock, y += kBlock * dtype_size(to)) {
+    const int64_t count = std::min(kBlock, n - at);
+    const bool fits = table.to_int32(x + at, whole.data(), count);
+    kernels::run_cast(fits ? DType::int32 : DType::float32,
+                      fits ? static_cast<const void*>(whole.data()) : x + at, to, y, count, false);
+  }
+}
+
+Convert converter(const kernels::EltwiseTable& table, DType from, DType to) {
+  if (from == DType::float32 && tensor::is_integer(to) && !tensor::is_storage_only(to))
+    return convert_to_integer;
+  if (from == DType::float32 && to == DType::float16 && table.to_half)
+    return [](const kernels::EltwiseTable& t, const void* x, DType, void* y, int64_t n) {
+      t.to_half(static_cast<const float*>(x), static_cast<uint16_t*>(y), n);
+    };
+  if (from == DType::float16 && to == DType::float32 && table.from_half)
+    return [](const kernels::EltwiseTable& t, const void* x, DType, void* y, int64_t n) {
+      t.from_half(static_cast<const uint16_t*>(x), static_cast<float*>(y), n);
+    };
+  return nullptr;
+}
+
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  const char* name = saturates(node) ? "eltwise_saturate" : "eltwise_cast_reference";
-  out.push_back(single_candidate(node, name, threads));
+  if (saturates(node)) {
+    out.push_back(single_candidate(node, "eltwise_saturate", threads));
+    return;
+  }
+  out.push_back(reference_candidate(node, "eltwise_cast_reference", threads));
+  const auto isa = kernels::select_isa();
+  if (!isa.ok() || !converter(kernels::eltwise_table(*isa), node.dtype(0), node.out_dtype(0))) return;
+  Candidate c = vector_candidate(node, "eltwise_cast_f32", *isa, threads, kSimd);
+  c.features.kernel =
+      "eltwise_unary_f32";  // as much waiting for bytes, and as little arithmetic, as a negation
+  c.features[Quantity::flop] = static_cast<double>(node.out_shape(0).elements());
+  out.push_back(std::move(c));
+}
+
+Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  const kernels::EltwiseTable& table = kernels::eltwise_table(isa);
+  const DType from = node.dtype(0);
+  const DType to = node.out_dtype(0);
+  return make_kernel([&table, from, to, run = converter(table, from, to),
+                      n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
+    kernels::parallel_ranges(n, kernels::kVectorGrain, a.threads, [&](int64_t begin, int64_t end) {
+      run(table, a.input<std::byte>(0) + begin * dtype_size(from), to,
+          a.output<std::byte>(0) + begin * dtype_size(to), end - begin);
+    });
+    return {};
+  });
 }
 
 Result<std::unique_ptr<Kernel>> saturating_kernel(const NodeView& node) {
@@ -29,8 +96,9 @@ Result<std::unique_ptr<Kernel>> saturating_kernel(const NodeView& node) {
   });
 }
 
-Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, PrepareContext&) {
+Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
   if (saturates(node)) return saturating_kernel(node);
+  if (candidate.choice == kSimd) return simd_kernel(node);
   // "saturate" is asked of 8-bit floats only, "round_mode" of float8e8m0, whose values are powers of two.
   const bool saturate = node.attrs().get_int("saturate", 1) != 0;
   const std::string mode = node.attrs().get_string("round_mode", "up");

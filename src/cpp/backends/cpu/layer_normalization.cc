@@ -1,7 +1,7 @@
 // LayerNormalization and RMSNormalization on the CPU.
 //
-// Two kernels: a reference for every case of the definition, and vector rows for the one that
-// transformers ask for.
+// Two kernels: a reference for every case of the definition, and vector rows for float32 without statistics,
+// as transformers, and instance and group normalisation, ask for.
 #include <cstring>
 
 #include "backends/cpu/cpu_op.h"
@@ -59,14 +59,9 @@ const void* spread(const Spread& s, int64_t element, const void* from, std::byte
   return scratch;
 }
 
-// The vector kernel: plain layer normalisation with scale and bias of the row's own length and no statistics
-// wanted.
+// Statistics are results of training exports alone.
 bool rows_apply(const NodeView& node, const Shape& normalized) {
-  const int64_t n = normalized.elements();
-  // Statistics are results of training exports; RMSNormalization and broadcast scales are rare enough
-  // for the reference.
-  return node.op().name == "LayerNormalization" && n > 0 && node.shape(1).elements() == n &&
-         (!node.has(2) || node.shape(2).elements() == n) && !node.has_output(1) && !node.has_output(2);
+  return normalized.elements() > 0 && !node.has_output(1) && !node.has_output(2);
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -74,23 +69,36 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto axis = axis_of(node);
   const Shape& x = node.shape(0);
   // A row for the scale and one for the bias, wanted or not: that is known only when operands are looked at.
-  if (axis.ok()) c.workspace_bytes = 2 * x.product(*axis, x.rank()) * dtype_size(node.dtype(0));
+  const int64_t workspace = axis.ok() ? 2 * x.product(*axis, x.rank()) * dtype_size(node.dtype(0)) : 0;
+  c.workspace_bytes = workspace;
   out.push_back(std::move(c));
   const auto isa = float_isa(node);
   if (!isa || !axis.ok() || !rows_apply(node, x.sub(*axis, x.rank()))) return;
   Candidate rows = vector_candidate(node, "layer_norm_f32_rows", *isa, threads, kRows);
   rows.features[Quantity::tiles] = static_cast<double>(x.product(0, *axis));
+  rows.workspace_bytes = workspace;
   out.push_back(std::move(rows));
 }
 
-Result<std::unique_ptr<Kernel>> rows_kernel(const NodeView& node, const kernels::LayerNorm& spec) {
+struct Operands {
+  Spread scale, bias;
+  bool has_bias = false;
+};
+
+Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::LayerNorm& spec, const Operands& o) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
-  return make_kernel([spec, has_bias = node.has(2),
-                      run = kernels::norm_table(isa).layer_norm](const HostArgs& a) -> Status {
+  const kernels::NormTable& table = kernels::norm_table(isa);
+  return make_kernel([spec, o,
+                      run = spec.center ? table.layer_norm : table.rms_norm](const HostArgs& a) -> Status {
+    const auto* scale =
+        static_cast<const float*>(spread(o.scale, sizeof(float), a.input<void>(1), a.workspace));
+    const auto* bias = o.has_bias ? static_cast<const float*>(spread(o.bias, sizeof(float), a.input<void>(2),
+                                                                     a.workspace + spec.n * sizeof(float)))
+                                  : nullptr;
     kernels::parallel_ranges(
         spec.rows, kernels::items_of(kNormGrain, spec.n), a.threads, [&](int64_t begin, int64_t end) {
-          run(a.input<float>(0) + begin * spec.n, a.input<float>(1), has_bias ? a.input<float>(2) : nullptr,
-              a.output<float>(0) + begin * spec.n, end - begin, spec.n, static_cast<float>(spec.epsilon));
+          run(a.input<float>(0) + begin * spec.n, scale, bias, a.output<float>(0) + begin * spec.n,
+              end - begin, spec.n, static_cast<float>(spec.epsilon));
         });
     return {};
   });
@@ -104,9 +112,9 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
                                 .n = normalized.elements(),
                                 .epsilon = node.attrs().get_float("epsilon", 1e-5),
                                 .center = node.op().name == "LayerNormalization"};
-  if (candidate.choice == kRows) return rows_kernel(node, spec);
   const Spread scale = spread_of(node, 1, normalized);
   const Spread bias = spread_of(node, 2, normalized);
+  if (candidate.choice == kRows) return rows_kernel(spec, {scale, bias, node.has(2)});
   const bool outputs[] = {true, node.has_output(1), node.has_output(2)};
   return make_kernel([=, has_bias = node.has(2), dtype = node.dtype(0),
                       element = dtype_size(node.dtype(0))](const HostArgs& a) -> Status {

@@ -1,8 +1,8 @@
 // Reductions on the CPU.
 //
 // Two kernels: a reference for every set of axes, dtype and kind, which walks rows that lie together or
-// columns side by side, and vector rows for sums and means of float32 over the last axes, where global
-// pooling and squeeze-excite have them.
+// columns side by side, and vector rows for sums, means and extremes of float32 over the last axes, where
+// global pooling and squeeze-excite have them.
 #include "kernels/reduce/reduce.h"
 #include "backends/cpu/cpu_op.h"
 #include "kernels/parallel.h"
@@ -45,7 +45,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   if (in_rows) plain.features[Quantity::tiles] = static_cast<double>(plan->kept_elements);
   out.push_back(std::move(plain));
   const auto kind = tensor::reduce_kind(node.op().name);
-  if (kind != ReduceKind::sum && kind != ReduceKind::mean) return;
+  if (kind == ReduceKind::prod) return;
   const auto isa = float_isa(node);
   if (!isa || !in_rows) return;
   Candidate rows = vector_candidate(node, "reduce_f32_rows", *isa, threads, kRows);
@@ -53,18 +53,24 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(std::move(rows));
 }
 
-Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::ReducePlan& plan, bool mean) {
+auto rows_of(const kernels::ReduceTable& table, ReduceKind kind) {
+  return kind == ReduceKind::max   ? table.row_maxima
+         : kind == ReduceKind::min ? table.row_minima
+                                   : table.row_sums;
+}
+
+Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::ReducePlan& plan, ReduceKind kind) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   // The mean is divided by the count, as in the reference: a factor 1 / count would round twice.
-  const float count = mean ? static_cast<float>(plan.reduced_elements) : 1.0f;
+  const float count = kind == ReduceKind::mean ? static_cast<float>(plan.reduced_elements) : 1.0f;
   return make_kernel([rows = plan.kept_elements, n = plan.reduced_elements, count,
-                      run = kernels::reduce_table(isa).row_sums](const HostArgs& a) -> Status {
+                      run = rows_of(kernels::reduce_table(isa), kind)](const HostArgs& a) -> Status {
     const float* x = a.input<float>(0);
     float* y = a.output<float>(0);
     kernels::parallel_ranges(rows, kernels::items_of(kernels::kVectorGrain, n), a.threads,
                              [&](int64_t begin, int64_t end) {
                                run(x + begin * n, y + begin, end - begin, n);
-                               for (int64_t i = begin; i < end; ++i) y[i] /= count;
+                               for (int64_t i = begin; count != 1 && i < end; ++i) y[i] /= count;
                              });
     return {};
   });
@@ -73,7 +79,7 @@ Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::ReducePlan& plan, boo
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
   WALLE_ASSIGN(const kernels::ReducePlan plan, plan_of(node));
   const ReduceKind kind = *tensor::reduce_kind(node.op().name);
-  if (candidate.choice == kRows) return rows_kernel(plan, kind == ReduceKind::mean);
+  if (candidate.choice == kRows) return rows_kernel(plan, kind);
   return make_kernel([plan, kind, dtype = node.dtype(0)](const HostArgs& a) -> Status {
     kernels::run_reduce(kind, dtype, plan, a.input<void>(0), a.output<void>(0), a.threads);
     return {};

@@ -61,7 +61,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto spec = spec_of(node);
   // An empty axis has no maximum.
   if (!isa || !spec.ok() || node.shape(0).elements() == 0) return;
-  if (spec->inner == 1 && !spec->log) {
+  if (spec->inner == 1) {
     Candidate rows = vector_candidate(node, "softmax_f32_rows", *isa, threads, kRows);
     rows.features[Quantity::tiles] = static_cast<double>(spec->outer);
     out.push_back(std::move(rows));
@@ -73,7 +73,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 
 Result<std::unique_ptr<Kernel>> rows_kernel(const kernels::Softmax& spec) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
-  return make_kernel([spec, run = kernels::softmax_table(isa).rows](const HostArgs& a) -> Status {
+  const kernels::SoftmaxTable& table = kernels::softmax_table(isa);
+  return make_kernel([spec, run = spec.log ? table.log_rows : table.rows](const HostArgs& a) -> Status {
     kernels::parallel_ranges(spec.outer, kernels::items_of(kSoftmaxGrain, spec.axis), a.threads,
                              [&](int64_t begin, int64_t end) {
                                run(a.input<float>(0) + begin * spec.axis,

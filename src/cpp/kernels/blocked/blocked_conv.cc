@@ -21,8 +21,9 @@ bool flat(const ConvShape& s) {
 
 bool blocked_conv_fits(const ConvShape& s) {
   if (s.groups == 1) return true;
-  return s.depthwise() && s.m == s.c && s.kh == s.kw && (s.kh == 3 || s.kh == 5) && s.sh == s.sw &&
-         s.sh <= 2 && s.dh == 1 && s.dw == 1;
+  const bool window = s.kh == 3 || s.kh == 5 || (s.kh == 7 && s.sh == 1);
+  return s.depthwise() && s.m == s.c && s.kh == s.kw && window && s.sh == s.sw && s.sh <= 2 && s.dh == 1 &&
+         s.dw == 1;
 }
 
 bool row_conv_fits(const ConvShape& s) { return s.groups == 1 && s.c <= kMostRowChannels; }

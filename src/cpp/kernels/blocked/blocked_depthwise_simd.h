@@ -32,7 +32,7 @@ void depthwise_run(const BlockedDepthwise& d, int64_t lane, int64_t row, int64_t
     const int64_t in = row * S - d.pt + i;
     if (in < 0 || in >= d.h) continue;
     vf w[K];
-#pragma GCC unroll 5
+#pragma GCC unroll 7
     for (int j = 0; j < K; ++j) w[j] = load(d.weights + (i * K + j) * kBlock + lane);
     const float* p = d.x + (in * d.w + left) * kBlock + lane;
 #pragma GCC unroll 31
@@ -40,7 +40,7 @@ void depthwise_run(const BlockedDepthwise& d, int64_t lane, int64_t row, int64_t
       // Said to be likely, or g++ 12 puts the arithmetic behind the function's end (depthwise_simd.h).
       if (__builtin_expect((exists >> q) & 1, 1)) {
         const vf x = load(p + q * kBlock);
-#pragma GCC unroll 5
+#pragma GCC unroll 7
         for (int j = q % S; j < K; j += S)
           if (q >= j && (q - j) / S < R) acc[(q - j) / S] += w[j] * x;
       }
@@ -90,6 +90,7 @@ void depthwise_window(const BlockedDepthwise& d) {
 }
 
 void depthwise(int64_t window, int64_t stride, const BlockedDepthwise& d) {
+  if (window == 7) return depthwise_window<7, 1>(d);
   if (window == 3) return stride == 1 ? depthwise_window<3, 1>(d) : depthwise_window<3, 2>(d);
   return stride == 1 ? depthwise_window<5, 1>(d) : depthwise_window<5, 2>(d);
 }

@@ -74,7 +74,7 @@ struct BlockedTable {
   void (*to_rows)(const float* x, int64_t plane, int64_t channels, int64_t pixels, float* out);
   void (*dense)(const BlockedDense& task);
   void (*rows_to_blocks)(const BlockedDense& task);
-  // Windows of 3 or 5, strides of 1 or 2.
+  // Windows of 3 or 5, strides of 1 or 2; windows of 7, stride 1.
   void (*depthwise)(int64_t window, int64_t stride, const BlockedDepthwise& task);
   void (*pool)(const BlockedPool& task);
   // Sums of a block's lanes over pixels, divided by `count`.

@@ -53,7 +53,13 @@ To convert(From v) {
 
 template <class From, class To>
 void convert_all(const From* from, To* to, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
+  if constexpr (std::is_same_v<From, bool>) {
+    // As bytes: g++ 12 makes no vectors of bools.
+    const auto* bytes = reinterpret_cast<const uint8_t*>(from);
+    for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(static_cast<uint8_t>(bytes[i] != 0));
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
+  }
 }
 
 const Float8Format& float8_format(DType dtype) {

@@ -86,6 +86,40 @@ void run_thresholded_relu(const float* x, float* y, int64_t n, float alpha, floa
   });
 }
 
+#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_AVX2)
+#define WALLE_HAS_HALF 1
+void to_half(const float* x, uint16_t* y, int64_t n) {
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), kNearest));
+  for (; i < n; ++i) y[i] = static_cast<uint16_t>(_cvtss_sh(x[i], kNearest));
+}
+void from_half(const uint16_t* x, float* y, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
+  for (; i < n; ++i) y[i] = _cvtsh_ss(x[i]);
+}
+#endif
+
+bool to_int32(const float* x, int32_t* y, int64_t n) {
+  vi beyond{};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const vf v = load(x + i);
+    beyond |= ~(abs(v) < 2147483648.0f);  // of NaN, too
+    const vi whole = to_int_truncated(v);
+    memcpy(y + i, &whole, sizeof whole);
+  }
+  if (any(beyond)) return false;
+  for (; i < n; ++i) {
+    if (!(__builtin_fabsf(x[i]) < 2147483648.0f)) return false;
+    y[i] = static_cast<int32_t>(x[i]);
+  }
+  return true;
+}
+
 // Min and Max of the tables are ONNX's: NaN wins from either side.
 enum class Op { add, sub, mul, div, min, max, prelu };
 
@@ -147,6 +181,11 @@ const EltwiseTable kEltwiseF32 = {
     .selu = run_selu,
     .shrink = run_shrink,
     .thresholded_relu = run_thresholded_relu,
+#if defined(WALLE_HAS_HALF)
+    .to_half = to_half,
+    .from_half = from_half,
+#endif
+    .to_int32 = to_int32,
     .add = run_binary<Op::add>,
     .sub = run_binary<Op::sub>,
     .mul = run_binary<Op::mul>,

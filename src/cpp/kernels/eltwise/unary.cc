@@ -141,7 +141,9 @@ void run_integer(K kind, const T* x, T* y, int64_t n) {
 
 void run_unary(UnaryKind kind, DType dtype, const UnaryParams& params, const void* x, void* y, int64_t n) {
   if (kind == K::logical_not)
-    return map(static_cast<const bool*>(x), static_cast<bool*>(y), n, [](bool v) { return !v; });
+    // As bytes: g++ 12 makes no vectors of bools.
+    return map(static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y), n,
+               [](uint8_t v) { return static_cast<uint8_t>(v == 0); });
   const bool test = kind == K::is_nan || kind == K::is_inf;
   const bool floating = tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

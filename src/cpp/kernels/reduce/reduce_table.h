@@ -15,6 +15,9 @@ inline constexpr int64_t kSumBlock = 128 * kSumLanes;
 struct ReduceTable {
   // y[r] = the sum of row r; rows of n elements lie behind one another.
   void (*row_sums)(const float* x, float* y, int64_t rows, int64_t n);
+  // Of n >= 1; NaN where the row has one.
+  void (*row_maxima)(const float* x, float* y, int64_t rows, int64_t n);
+  void (*row_minima)(const float* x, float* y, int64_t rows, int64_t n);
 };
 
 }  // namespace walle::kernels

@@ -50,12 +50,33 @@ void row(const float* x, float* y, int64_t n) {
   for (; i < n; ++i) y[i] *= factor;
 }
 
+// x - maximum - log(sum of exponentials), in this order: the difference is exact where x is near the maximum.
+void log_row(const float* x, float* y, int64_t n) {
+  const vf top = splat(row_maximum(x, n));
+  vf sum{};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) sum += exp(load(x + i) - top);
+  float total = sum_lanes(sum);
+  if (i < n) {
+    float lanes[kLanes];
+    store(lanes, exp(load_n(x + i, n - i) - top));
+    for (int64_t q = 0; i + q < n; ++q) total += lanes[q];
+  }
+  const vf shift = splat(__builtin_logf(total));
+  for (i = 0; i + kLanes <= n; i += kLanes) store(y + i, (load(x + i) - top) - shift);
+  if (i < n) store_n(y + i, (load_n(x + i, n - i) - top) - shift, n - i);
+}
+
+void log_rows(const float* x, float* y, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r) log_row(x + r * n, y + r * n, n);
+}
+
 void rows(const float* x, float* y, int64_t rows, int64_t n) {
   for (int64_t r = 0; r < rows; ++r) row(x + r * n, y + r * n, n);
 }
 }  // namespace
 
 extern const SoftmaxTable kSoftmaxF32;
-const SoftmaxTable kSoftmaxF32 = {.rows = rows, .lanes = lanes, .width = kLanes};
+const SoftmaxTable kSoftmaxF32 = {.rows = rows, .log_rows = log_rows, .lanes = lanes, .width = kLanes};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

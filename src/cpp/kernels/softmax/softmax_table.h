@@ -18,6 +18,7 @@ struct SoftmaxTask {
 struct SoftmaxTable {
   // Rows of n elements that lie behind one another, a row at a time: long ones.
   void (*rows)(const float* x, float* y, int64_t rows, int64_t n);
+  void (*log_rows)(const float* x, float* y, int64_t rows, int64_t n);  // of LogSoftmax
   // Rows [begin, end) of outer * inner, one in each lane: rows whose elements lie apart, and short ones.
   void (*lanes)(const SoftmaxTask& task, int64_t begin, int64_t end);
   int64_t width = 0;  // lanes of a vector
