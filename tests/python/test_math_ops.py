@@ -309,3 +309,37 @@ def test_nearest_of_whole_factors(factor: int, size: tuple[int, int], dtype: Any
         coordinate_transformation_mode="asymmetric", nearest_mode="floor",
     )  # fmt: skip
     np.testing.assert_array_equal(y, x.repeat(factor, 2).repeat(factor, 3))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.int64])
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("op", ["ArgMax", "ArgMin"])
+def test_places_of_extremes_among_equals(op: str, last: int, dtype: Any) -> None:
+    random = np.random.default_rng(5)
+    for shape in ((3, 1), (4, 15), (4, 16), (4, 37), (2, 300), (3, 5, 2), (2, 40, 300)):
+        x = random.integers(-4, 5, shape).astype(dtype)
+        if np.issubdtype(dtype, np.floating):
+            x[random.random(shape) < 0.02] = np.nan
+            x[random.random(shape) < 0.05] = np.inf
+            x[0] = -np.inf
+        find = np.argmax if op == "ArgMax" else np.argmin
+        want = x.shape[1] - 1 - find(np.flip(x, 1), 1) if last else find(x, 1)
+        (y,) = run(op, {"x": x}, axis=1, keepdims=0, select_last_index=last)
+        np.testing.assert_array_equal(y, want)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+@pytest.mark.parametrize("exclusive", [0, 1])
+@pytest.mark.parametrize("reverse", [0, 1])
+@pytest.mark.parametrize("shape", [(2, 7), (2, 7, 3), (1, 1, 5), (2, 0, 3), (3, 4, 0)])
+def test_cum_sum_of_rows_and_columns(
+    shape: tuple[int, ...], reverse: int, exclusive: int, dtype: Any
+) -> None:
+    x = np.random.default_rng(2).integers(-9, 9, shape).astype(dtype)
+    turned = np.flip(x, 1) if reverse else x
+    want = np.cumsum(turned, 1, dtype=dtype)
+    if exclusive:
+        want = want - turned
+    want = np.flip(want, 1) if reverse else want
+    (y,) = run("CumSum", {"x": x, "axis": np.array(1, np.int64)}, reverse=reverse, exclusive=exclusive)
+    np.testing.assert_array_equal(y, want)
