@@ -1,4 +1,4 @@
-"""Sessions with and without packed weights on disk compute the same, bit by bit, in this process and in others."""
+"""Sessions with and without packed weights on disk compute the same bits, in this process and in others."""
 
 from __future__ import annotations
 
