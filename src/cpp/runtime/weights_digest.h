@@ -1,7 +1,8 @@
 // 128 bits over the bytes of weights: which file of the weights cache belongs to them.
 //
-// Not for bytes that somebody chooses to collide: no secret goes in. For bytes that differ by accident the
-// chance of one digest is 2^-128; two that differ in one word alone never share one of the four states.
+// Not for bytes that somebody chooses to collide: no secret goes in. Bytes that differ by accident share a
+// digest with a chance of about 2^-64 where all differences fall to one state, and with less otherwise; two
+// that differ in one word alone never share the state that takes it.
 #pragma once
 
 #include <array>
