@@ -26,7 +26,7 @@ function(walle_room folder)
   endif()
   add_library(walle_${name} OBJECT ${sources})
   target_link_libraries(walle_${name} PUBLIC walle_flags ${ARG_LIBS})
-  if(folder STREQUAL "search")  # cached decisions hold for one version
+  if(folder MATCHES "^(search|runtime)$")  # cached decisions and packed weights hold for one version
     target_compile_definitions(walle_${name} PRIVATE WALLE_VERSION_TEXT="${PROJECT_VERSION}")
   endif()
   if(ARG_SMALL)

@@ -75,6 +75,7 @@ py::dict explain(NativeSession& session) {
   out["search_ms"] = report.search_ms;
   out["costs"] = report.costs;
   out["plan_sources"] = report.plan_sources;
+  out["weight_sources"] = report.weight_sources;
   out["profiled_runs"] = report.profiled_runs;
   out["wall_ms"] = report.wall_ms;
   out["program"] = report.program;

@@ -66,8 +66,8 @@ ModelPtr create(const ModelDataHandle& handle, bool fold) {
 std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
                                        const std::string& precision, const std::string& accuracy, bool search,
                                        bool merge, bool fuse, bool layouts, bool claim, bool fold,
-                                       const std::string& placement, int tune,
-                                       const std::string& plan_cache) {
+                                       const std::string& placement, int tune, const std::string& plan_cache,
+                                       const std::string& weights_cache) {
   const runtime::SessionOptions options{.backend = backend,
                                         .threads = threads,
                                         .precision = precision,
@@ -80,7 +80,8 @@ std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string&
                                         .fold = fold,
                                         .placement = placement,
                                         .tune = tune,
-                                        .plan_cache = plan_cache};
+                                        .plan_cache = plan_cache,
+                                        .weights_cache = weights_cache};
   return std::make_unique<NativeSession>(model, unwrap(model->session(options)));
 }
 
@@ -123,7 +124,8 @@ void bind_model(py::module_& m) {
       .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"),
            py::arg("accuracy") = "normal", py::arg("search") = true, py::arg("merge") = true,
            py::arg("fuse") = true, py::arg("layouts") = true, py::arg("claim") = true, py::arg("fold") = true,
-           py::arg("placement") = "cost", py::arg("tune") = 0, py::arg("plan_cache") = "");
+           py::arg("placement") = "cost", py::arg("tune") = 0, py::arg("plan_cache") = "",
+           py::arg("weights_cache") = "");
 }
 
 }  // namespace walle::pybind

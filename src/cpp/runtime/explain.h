@@ -53,10 +53,11 @@ struct ExplainReport {
   int64_t activation_bytes = 0;
   int aliases = 0;
   double predicted_ms = 0;
-  double search_ms = 0;                     // that making these plans took, kernels not included
-  std::string costs;                        // the table of costs
-  std::map<std::string, int> plan_sources;  // how many plans were "search"ed for, came from the "cache" ...
-  int64_t profiled_runs = 0;                // of the session
+  double search_ms = 0;                       // that making these plans took, kernels not included
+  std::string costs;                          // the table of costs
+  std::map<std::string, int> plan_sources;    // how many plans were "search"ed for, came from the "cache" ...
+  std::map<std::string, int> weight_sources;  // how many packed blocks came from the weights "cache" ...
+  int64_t profiled_runs = 0;                  // of the session
   double wall_ms = 0;   // mean of those; what the rows do not add up to is not accounted for
   std::string program;  // text dump of every lowered segment
 };

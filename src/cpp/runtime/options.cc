@@ -35,6 +35,12 @@ std::string plan_folder(const SessionOptions& options) {
   return named || options.tune > 0 ? search::cache_folder(options.plan_cache) : "";
 }
 
+std::string weights_folder(const SessionOptions& options) {
+  const char* variable = std::getenv("WALLE_WEIGHTS_CACHE");
+  const std::string named = options.weights_cache.empty() && variable ? variable : options.weights_cache;
+  return named == "off" ? "" : named;
+}
+
 Result<double> error_limit(const std::string& accuracy) {
   if (accuracy == "strict") return search::kStrictError;
   if (accuracy == "normal") return search::kNormalError;

@@ -30,6 +30,8 @@ struct SessionOptions {
   // Folder of cached decisions; empty: the environment variable WALLE_PLAN_CACHE, else the user's own for
   // tuned sessions and none for others, whose search takes milliseconds (ResNet-50: 7.6). "off": none.
   std::string plan_cache;
+  // Folder of packed weights; empty: the environment variable WALLE_WEIGHTS_CACHE, else none. "off": none.
+  std::string weights_cache;
 };
 
 // An argument error where `tune` is out of [0, kTuneAll].
@@ -37,6 +39,9 @@ Status check_tune(int tune);
 
 // Where a session keeps decisions; empty: nowhere.
 std::string plan_folder(const SessionOptions& options);
+
+// Where a session keeps packed weights; empty: nowhere.
+std::string weights_folder(const SessionOptions& options);
 
 // The seed of "random:SEED", nothing for "cost"; an argument error for anything else.
 Result<std::optional<uint64_t>> placement_seed(const std::string& placement);

@@ -32,4 +32,20 @@ backends::SharedSlot PreparedConstants::slot(std::span<const Tensor* const> sour
   return entry(sources, kind).slot;
 }
 
+void PreparedConstants::watch(std::shared_ptr<const base::MappedFile> file) {
+  std::lock_guard lock(files_mutex_);
+  if (file->mapped()) files_.push_back(std::move(file));
+}
+
+Status PreparedConstants::check_files() const {
+  std::lock_guard lock(files_mutex_);
+  for (const auto& file : files_) {
+    if (file->unchanged().ok()) continue;
+    return resource_error("packed weights that were written to while they were in use",
+                          "files that nobody but the runtime writes", "weights cache",
+                          "load the model again; empty the folder of the cache before that");
+  }
+  return {};
+}
+
 }  // namespace walle::runtime

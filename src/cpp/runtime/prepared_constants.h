@@ -19,6 +19,11 @@ class PreparedConstants final : public backends::ConstantCache {
                                     const std::function<Result<backends::Block>()>& make) override;
   backends::SharedSlot slot(std::span<const Tensor* const> sources, const std::string& kind) override;
 
+  // Some block lies in this file from now on.
+  void watch(std::shared_ptr<const base::MappedFile> file);
+  // A resource error when one of these files was written to or cut: asked before every run, 0.2 us a file.
+  Status check_files() const;
+
  private:
   struct Key {
     std::vector<uintptr_t> sources;  // addresses of their bytes
@@ -33,6 +38,8 @@ class PreparedConstants final : public backends::ConstantCache {
 
   std::mutex mutex_;
   std::map<Key, Entry> entries_;
+  mutable std::mutex files_mutex_;  // of its own: a run does not wait for another session's packing
+  std::vector<std::shared_ptr<const base::MappedFile>> files_;
 };
 
 }  // namespace walle::runtime

@@ -15,10 +15,17 @@ namespace walle::runtime {
 Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
                  std::vector<const backends::Backend*> backends)
     : model_(std::move(model)),
-      shared_{std::move(options), std::move(backends), &model_->prepared(), {}, nullptr, nullptr, 0, {}, {}},
+      shared_{
+          std::move(options), std::move(backends), &model_->prepared(), {}, nullptr, nullptr, 0, {}, {}, {}},
       runner_(model_->graph(), shared_) {
   if (std::string folder = plan_folder(shared_.options); !folder.empty())
     shared_.cache = std::make_unique<search::PlanCache>(base::Env::system(), std::move(folder));
+  const uint64_t build = build_fingerprint();
+  std::string weights = build ? weights_folder(shared_.options) : "";
+  if (weights.empty()) return;
+  WeightsCache cache(base::Env::system(), std::move(weights), build);
+  shared_.weights = std::make_unique<KeptConstants>(model_->prepared(), std::move(cache));
+  shared_.constants = shared_.weights.get();
 }
 
 namespace {
@@ -91,6 +98,7 @@ Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& opt
   WALLE_TRY(model->check_inputs(inputs));
   // Reading a file that was cut would end the process; asking takes 0.2 us a file.
   WALLE_TRY(ir::check_files(model_->data()));
+  WALLE_TRY(model_->prepared().check_files());
   for (ir::RuntimeValue& v : inputs) WALLE_TRY(make_booleans_plain(v));
   if (!options.results.empty()) WALLE_TRY(check_result_memory(model->graph(), options.results, inputs));
   Borrowed borrowed;
@@ -166,6 +174,7 @@ ExplainReport Session::explain() {
   runtime::explain(runner_, report);
   for (const auto& [names, variant] : variants_) runtime::explain(*variant.runner, report);
   if (shared_.costs) report.costs = shared_.costs->name();
+  if (shared_.weights) report.weight_sources = shared_.weights->sources();
   report.profiled_runs = profiled_.runs;
   report.wall_ms = profiled_.runs > 0 ? profiled_.total_us / 1e3 / static_cast<double>(profiled_.runs) : 0;
   return report;

@@ -3,6 +3,7 @@
 
 #include "backends/backend.h"
 #include "runtime/arena.h"
+#include "runtime/kept_constants.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
@@ -21,6 +22,7 @@ struct SharedState {
   int depth = 0;                                   // of nested bodies
   std::shared_ptr<const search::CostModel> costs;  // made for the first plan
   std::unique_ptr<const search::PlanCache> cache;  // none where nothing is kept
+  std::unique_ptr<KeptConstants> weights;          // likewise; `constants` are these then
 };
 
 }  // namespace walle::runtime

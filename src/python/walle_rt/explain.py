@@ -89,6 +89,10 @@ class Explanation:
     # How many plans came from the "cache", or were searched for: "search", none was asked for; "kept", the
     # cache has it now; "not_kept", it cannot be written; "mended", what it had was damaged or stale.
     plan_sources: dict[str, int]
+    # Of a session with ``weights_cache``, how many blocks of packed weights were mapped from the "cache", or
+    # packed: "kept", the cache has it now; "not_kept", too small for it, or it cannot be written; "mended",
+    # its file was damaged.
+    weight_sources: dict[str, int]
     profiled_runs: int  # of the session, under ``Session.profile``
     wall_ms: float  # mean of those, from the moment the session was free
     program: str  # text of every lowered part, rasters included
@@ -109,6 +113,7 @@ class Explanation:
             search_ms=native["search_ms"],
             costs=native["costs"],
             plan_sources=native["plan_sources"],
+            weight_sources=native["weight_sources"],
             profiled_runs=runs,
             wall_ms=native["wall_ms"],
             program=native["program"],

@@ -97,6 +97,7 @@ class Model:
         placement: str = "cost",
         tune: int = 0,
         plan_cache: str | os.PathLike[str] = "",
+        weights_cache: str | os.PathLike[str] = "",
     ) -> Session:
         """Make the model ready to run.
 
@@ -120,6 +121,8 @@ class Model:
                 the fastest; 64 measures everything. Costs a second or so per plan; decisions are kept.
             plan_cache: folder of kept decisions, "off" for none; by default ``WALLE_PLAN_CACHE``, else the
                 user's own for tuned sessions and none for others (docs/reference/formats/plan-cache.md).
+            weights_cache: folder of packed weights that processes share, "off" for none; by default
+                ``WALLE_WEIGHTS_CACHE``, else none (docs/reference/formats/weights-cache.md).
 
         Raises:
             BackendError: a backend is missing here.
@@ -129,6 +132,7 @@ class Model:
         """
         count, tuned = thread_count(threads), check_count("tune", tune)
         cache = path_text(plan_cache, "session") if plan_cache else ""
+        weights = path_text(weights_cache, "session") if weights_cache else ""
         options = {
             "backend": check_text("backend", backend),
             "threads": count,
@@ -143,6 +147,7 @@ class Model:
             "placement": check_text("placement", placement),
             "tune": tuned,
             "plan_cache": cache,
+            "weights_cache": weights,
         }
         native = self._native.session(
             backend,
@@ -158,6 +163,7 @@ class Model:
             placement,
             tuned,
             cache,
+            weights,
         )
         return Session(self, native, options)
 

@@ -60,6 +60,7 @@ class _Plans(TypedDict):
     search_ms: float
     costs: str
     plan_sources: dict[str, int]
+    weight_sources: dict[str, int]
     profiled_runs: int
     wall_ms: float
     program: str
@@ -192,6 +193,7 @@ class Model:
         placement: str = "cost",
         tune: int = 0,
         plan_cache: str = "",
+        weights_cache: str = "",
     ) -> Session: ...
 
 def available_processors() -> int: ...

@@ -68,7 +68,9 @@ Result<SharedBlock> packed_weights(const NodeView& node, const kernels::BlockedC
                              floats_of(block));
     return block;
   };
-  const std::string kind = "conv_blocked_" + std::string(isa_name(isa));
+  // Depthwise filters and those of one channel have one shape and two packings.
+  const std::string kind = "conv_blocked_" + std::string(isa_name(isa)) + "_" +
+                           std::to_string(conv.shape.groups) + "_" + std::to_string(conv.panel());
   return bias ? context.shared({&w, bias}, kind, make) : context.shared({&w}, kind, make);
 }
 
