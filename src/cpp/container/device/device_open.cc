@@ -146,8 +146,8 @@ void DeviceCore::destroy() {
   pool_.reset();
   processor.reset();
   commits.reset();
-  // Last, as whoever was at work is marked there. Workers hold the core a little longer than the device lives:
-  // a file that stayed open with it would be refused to the next open.
+  // Last, as whoever was at work is marked there. Workers hold the core a little longer than the device
+  // lives: a file that stayed open with it would be refused to the next open.
   marks_.reset();
 }
 
