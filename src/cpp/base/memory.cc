@@ -25,8 +25,9 @@ constexpr int64_t kHugePage = int64_t{2} << 20;
 void* aligned(int64_t size) {
 #ifdef MADV_HUGEPAGE
   if (size >= kHugePage) {
-    void* block = std::aligned_alloc(kHugePage, size);
-    if (block) ::madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);  // only a hint
+    void* block = nullptr;  // aligned_alloc takes whole multiples of the alignment alone
+    if (::posix_memalign(&block, kHugePage, static_cast<size_t>(size)) != 0) return nullptr;
+    ::madvise(block, static_cast<size_t>(size / kHugePage * kHugePage), MADV_HUGEPAGE);  // only a hint
     return block;
   }
 #endif
