@@ -8,16 +8,14 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/placement.h"
+
 namespace walle::base {
 
 namespace {
 constexpr int kMostWorkers = 256;  // whatever a quota says
 // Some 20-50 microseconds: longer than the gap between two operators, shorter than a time slice.
 constexpr int kSpins = 2000;
-
-// A job whose last task is taken stays in the list until its caller withdraws it; so long a helper looks away
-// instead of taking the lock for nothing.
-constexpr int kSettleSpins = 16;
 
 void pause() {
 #if defined(__x86_64__)
@@ -50,6 +48,12 @@ struct Job {
   Job* after = nullptr;         // list of the pool; under the lock
 };
 
+// A helper that sleeps until there is work, on its own stack.
+struct Parked {
+  Placement placement;
+  Parked* after = nullptr;  // list of the pool; under the lock
+};
+
 // Set while a thread runs a task: a parallel_for inside one
 // runs in place, because all threads are busy already.
 thread_local bool in_task = false;
@@ -65,8 +69,10 @@ class Pool {
       job.after = jobs_;
       jobs_ = &job;
       job_count_.fetch_add(1, std::memory_order_release);
+      for (Parked* each = sleepers_; each; each = each->after) each->placement.wake();
     }
-    // A notification is a system call; helpers that spin see job_count_ without one.
+    arrivals_.fetch_add(1, std::memory_order_release);  // the lock is free for whoever spins on this
+    // A notification is a system call; helpers that spin see arrivals_ without one.
     if (parked_.load(std::memory_order_acquire) > 0) work_.notify_all();
     in_task = true;
     while (job.run_one()) {
@@ -129,24 +135,35 @@ class Pool {
     }
   }
 
+  // Spins on arrivals and not on jobs in the list: a job whose last task is taken stays there until its
+  // caller withdraws it, and a helper that took it for work parked a moment before the next one came (two of
+  // three parks within a run were such).
   void wait(std::unique_lock<std::mutex>& lock) {
-    const uint64_t seen = arrivals_;
+    const uint64_t seen = arrivals_.load(std::memory_order_acquire);
     lock.unlock();
-    for (int i = 0; i < kSpins; ++i) {
-      if (job_count_.load(std::memory_order_acquire) > 0 && i > kSettleSpins) break;
-      pause();
-    }
+    for (int i = 0; i < kSpins && arrivals_.load(std::memory_order_acquire) == seen; ++i) pause();
     lock.lock();
     // A job that came and went while this thread spun: the next one is likely soon, so it goes on spinning.
-    if (pick() || seen != arrivals_) return;
+    if (pick() || seen != arrivals_.load(std::memory_order_acquire)) return;
+    park(lock);
+  }
+
+  void park(std::unique_lock<std::mutex>& lock) {
+    Parked self;
+    self.placement.park();
+    self.after = sleepers_;
+    sleepers_ = &self;
     parked_.fetch_add(1, std::memory_order_acq_rel);
     work_.wait(lock);
     parked_.fetch_sub(1, std::memory_order_acq_rel);
+    Parked** link = &sleepers_;
+    while (*link != &self) link = &(*link)->after;
+    *link = self.after;
+    self.placement.woken();
   }
 
   // Under the lock.
   void grow(int helpers) {
-    ++arrivals_;
     if (workers_ >= helpers) return;
     // One fewer than processors: the caller works, too.
     const int want = std::min({helpers, available_processors() - 1, kMostWorkers});
@@ -174,8 +191,9 @@ class Pool {
   std::mutex mutex_;
   std::condition_variable work_, done_;
   Job* jobs_ = nullptr;
-  uint64_t arrivals_ = 0;
+  Parked* sleepers_ = nullptr;
   int workers_ = 0;
+  std::atomic<uint64_t> arrivals_{0};
   std::atomic<int> job_count_{0};
   std::atomic<int> parked_{0};
 };
