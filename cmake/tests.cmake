@@ -17,6 +17,9 @@ foreach(dir IN LISTS room_dirs)
   target_include_directories(${room}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests/cpp)
   walle_link_rooms(${room}_test)
   target_link_libraries(${room}_test PRIVATE walle_flags GTest::gtest_main)
+  # An assertion's expansion costs the optimiser more than the code under test, which lies in the rooms and
+  # keeps its own flags: matcher_test.cc takes 20.3 s at -O3, 11.9 s at -O1.
+  target_compile_options(${room}_test PRIVATE $<$<CONFIG:Release>:-O1>)
   add_test(NAME ${room} COMMAND ${room}_test)
   if(room MATCHES "^(vm|container)$")
     set(vm_tests ${PROJECT_SOURCE_DIR}/tests/cpp/vm)

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/copy.h"
 #include "kernels/eltwise/cast.h"
 #include "kernels/raster/box_copy.h"
 
@@ -18,7 +19,7 @@ int64_t bytes_of(const Strided& a) { return a.shape().elements() * dtype_size(a.
 void copy(const Strided& from, const Strided& to) {
   if (from.shape().elements() == 0) return;
   if (from.layout.is_dense() && to.layout.is_dense()) {
-    std::memcpy(to.first(), from.first(), size_of(bytes_of(from)));
+    base::copy_bytes(to.first(), from.first(), size_of(bytes_of(from)));
     return;
   }
   const kernels::BoxCopy box =

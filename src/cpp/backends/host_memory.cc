@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/copy.h"
 #include "base/memory.h"
 
 namespace walle::backends {
@@ -22,7 +23,7 @@ namespace {
 Status move_bytes(void* to, const void* from, int64_t bytes) {
   // pointer() gives null for a handle of another memory, and a host pointer may be one of somebody else's.
   if (!to || !from) return internal_error("a copy between memories that neither side knows", "host memory");
-  std::memcpy(to, from, bytes);
+  base::copy_bytes(to, from, bytes);
   return {};
 }
 }  // namespace

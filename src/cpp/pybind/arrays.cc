@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/copy.h"
 #include "pybind/errors.h"
 #include "pybind/python_lock.h"
 
@@ -133,7 +134,7 @@ Tensor borrow(const py::array& array, DType dtype, const Shape& shape, bool writ
 
 Tensor copy(const py::array& array, DType dtype, const Shape& shape) {
   Tensor out = unwrap(Tensor::allocate(dtype, shape));
-  if (array.nbytes()) std::memcpy(out.mutable_data(), array.data(), array.nbytes());
+  base::copy_bytes(out.mutable_data(), array.data(), array.nbytes());
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/copy.h"
 #include "pybind/arrays.h"
 #include "pybind/errors.h"
 
@@ -51,7 +52,7 @@ ir::RuntimeValue sequence_from(py::handle object, const ir::Value& declared) {
 py::array fresh_array(const Tensor& tensor) {
   if (tensor.buffer().writable()) return to_array(tensor);
   Tensor own = unwrap(Tensor::allocate(tensor.dtype(), tensor.shape()));
-  if (tensor.bytes() > 0) std::memcpy(own.mutable_data(), tensor.data(), tensor.bytes());
+  base::copy_bytes(own.mutable_data(), tensor.data(), tensor.bytes());
   return to_array(own);
 }
 

@@ -1,7 +1,8 @@
 #include "runtime/lent_values.h"
 
 #include <algorithm>
-#include <cstring>
+
+#include "base/copy.h"
 
 namespace walle::runtime {
 
@@ -14,7 +15,7 @@ bool lent(const Tensor& t, const Borrowed& borrowed) {
 Status detach(Tensor& t, const Borrowed& borrowed) {
   if (!lent(t, borrowed)) return {};
   WALLE_ASSIGN(Tensor copy, Tensor::allocate(t.dtype(), t.shape()));
-  if (t.bytes() > 0) std::memcpy(copy.mutable_data(), t.data(), t.bytes());
+  base::copy_bytes(copy.mutable_data(), t.data(), t.bytes());
   t = std::move(copy);
   return {};
 }

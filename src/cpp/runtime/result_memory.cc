@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/copy.h"
+
 namespace walle::runtime {
 
 namespace {
@@ -80,7 +82,7 @@ Status fill_result_memory(const ir::Graph& graph, std::span<const Tensor> given,
     if (made->dtype() != into.dtype() || !(made->shape() == into.shape()))
       return misfit(into, made->dtype(), made->shape()).within("result '" + value.name + "'");
     if (made->data() != into.data() && made->bytes() > 0)
-      std::memcpy(into.mutable_data(), made->data(), made->bytes());
+      base::copy_bytes(into.mutable_data(), made->data(), made->bytes());
     results[i] = std::move(into);
   }
   return {};

@@ -124,6 +124,8 @@ const std::vector<CostTable>& cost_tables() {
 #define WALLE_COST_PROFILE(...) out.back().profiles.push_back({__VA_ARGS__});
 #define WALLE_COST_ROW(kernel, isa, ...) out.back().rows.push_back({kernel, isa, {__VA_ARGS__}});
 #include "search/tables/zen4.inc"
+    // Zen 4's stays the first: it has rows for every instruction set, and machines without a table get it.
+#include "search/tables/zen3.inc"
 #undef WALLE_COST_TABLE
 #undef WALLE_COST_PROFILE
 #undef WALLE_COST_ROW

@@ -116,7 +116,7 @@ TEST(Winograd, RandomShapesMatchTheDefinition) {
 
 // One thread's tiles in several blocks, and blocks that reach from one image into the next.
 TEST(Winograd, BlocksOfTilesCrossRowsAndImages) {
-  const ConvShape s = shape_of(3, 300, 18, 30, 5, 1, 1);
+  const ConvShape s = shape_of(6, 300, 18, 30, 5, 1, 1);
   const auto x = random_floats(s.n * s.c * s.h * s.w, 1), filters = random_floats(s.m * s.depth(), 2);
   std::vector<float> want(static_cast<size_t>(s.n * s.m * s.oh * s.ow));
   conv_reference<float>(s, x.data(), filters.data(), nullptr, {}, want.data(), 2);

@@ -1,9 +1,9 @@
 // BitCast on the CPU: a copy. Bits that become booleans are true unless they are zero, because every kernel
 // knows two booleans only.
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/cpu_op.h"
+#include "base/copy.h"
 
 namespace walle::backends::cpu {
 
@@ -21,8 +21,8 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     const auto* from = a.input<uint8_t>(0);
     if (truth)
       std::transform(from, from + bytes, a.output<uint8_t>(0), [](uint8_t b) { return uint8_t{b != 0}; });
-    else if (bytes > 0)  // memcpy may not be given the null pointers of empty tensors
-      std::memcpy(a.output<uint8_t>(0), from, bytes);
+    else
+      base::copy_bytes(a.output<uint8_t>(0), from, bytes);
     return {};
   });
 }

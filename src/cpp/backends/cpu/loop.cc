@@ -4,6 +4,7 @@
 // no further. Workspace: one checked offset per round; gathers of single elements need none, because they
 // check and copy a block of indices at a time (kernels/raster/indexed.h).
 #include "backends/cpu/cpu_op.h"
+#include "base/copy.h"
 #include "kernels/raster/accumulate.h"
 #include "kernels/raster/indexed.h"
 
@@ -173,7 +174,7 @@ Status run(const Plan& p, const HostArgs& a) {
   auto* dst = a.output<std::byte>(0);
   // memcpy may not be given one block twice, nor the null pointers of an empty tensor.
   if (p.spec.base && p.out_bytes > 0 && a.input<void>(2) != a.output<void>(0))
-    std::memcpy(dst, a.input<void>(2), p.out_bytes);
+    base::copy_bytes(dst, a.input<void>(2), p.out_bytes);
   if (p.spec.count() == 0 || p.spec.body.elements() == 0) return {};  // what is left is the base
   return p.index_dtype == DType::int32 ? run_typed(p, a.input<int32_t>(1), a)
                                        : run_typed(p, a.input<int64_t>(1), a);

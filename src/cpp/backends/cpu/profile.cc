@@ -10,6 +10,7 @@
 #endif
 
 #include "backends/host_memory.h"
+#include "base/copy.h"
 #include "base/cpu_features.h"
 #include "kernels/gemm/gemm.h"
 
@@ -64,7 +65,7 @@ double byte_ns(int64_t working_set) {
   const double ns = least_ns([&] {
     for (int64_t i = 0; i < times; ++i) {
       from[0] = static_cast<unsigned char>(i);
-      std::memcpy(to.data(), from.data(), half);
+      base::copy_bytes(to.data(), from.data(), half);
       seen = to[half - 1];
     }
   });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/copy.h"
 #include "base/thread_pool.h"
 #include "kernels/workspace.h"
 
@@ -265,7 +266,7 @@ int64_t packed_weight_elements(const Conv& c) {
 void pack_weights(const Conv& c, const float* weights, float* out) {
   const ConvShape& s = c.shape;
   if (s.depthwise()) {
-    std::memcpy(out, weights, s.m * s.taps() * kFloatBytes);
+    base::copy_bytes(out, weights, s.m * s.taps() * kFloatBytes);
     return;
   }
   const int64_t mg = s.m / s.groups;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <type_traits>
+
+#include "base/copy.h"
 
 namespace walle::kernels {
 
@@ -142,7 +143,7 @@ void run_cast(DType from_dtype, const void* from, DType to_dtype, void* to, int6
   if (n <= 0) return;
   // Bits are copied, also those of NaN, which a conversion to itself may make quiet.
   if (from_dtype == to_dtype) {
-    std::memcpy(to, from, n * tensor::dtype_size(to_dtype));
+    base::copy_bytes(to, from, n * tensor::dtype_size(to_dtype));
     return;
   }
   if (tensor::is_storage_only(from_dtype))

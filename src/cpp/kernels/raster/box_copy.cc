@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/copy.h"
 #include "kernels/raster/transpose.h"
 
 namespace walle::kernels {
@@ -164,7 +165,7 @@ void run(const BoxCopy& box, const std::byte* src, std::byte* dst) {
 void copy_rows(const BoxCopy& box, const std::byte* src, std::byte* dst) {
   const size_t bytes = box.unit;
   if (box.rank == 0) {
-    std::memcpy(dst, src, bytes);
+    base::copy_bytes(dst, src, bytes);
     return;
   }
   const int last = box.rank - 1;
@@ -176,7 +177,7 @@ void copy_rows(const BoxCopy& box, const std::byte* src, std::byte* dst) {
   };
   // A pixel of a block of channels: known to the compiler, it is a few moves and no call.
   if (bytes == 64) return lines([](std::byte* d, const std::byte* s) { std::memcpy(d, s, 64); });
-  lines([bytes](std::byte* d, const std::byte* s) { std::memcpy(d, s, bytes); });
+  lines([bytes](std::byte* d, const std::byte* s) { base::copy_bytes(d, s, bytes); });
 }
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/copy.h"
 #include "kernels/parallel.h"
 #include "kernels/raster/box_copy.h"
 
@@ -183,7 +184,7 @@ inline void gather_boxes(const BoxCopy& body, const Rounds& rounds, const int64_
   parallel_ranges(rounds.count(), grain, threads, [&](int64_t begin, int64_t end) {
     if (body.rank == 0)
       for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) {
-        std::memcpy(dst + to * element, src + offsets[i] * element, bytes);
+        base::copy_bytes(dst + to * element, src + offsets[i] * element, bytes);
       });
     else
       for_rounds(rounds, begin, end, [&](int64_t i, int64_t to) {
@@ -198,7 +199,7 @@ inline void scatter_boxes(const BoxCopy& body, const Rounds& rounds, const int64
   const size_t bytes = body.unit;
   if (body.rank == 0)
     return for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) {
-      std::memcpy(dst + offsets[i] * element, src + from * element, bytes);
+      base::copy_bytes(dst + offsets[i] * element, src + from * element, bytes);
     });
   for_rounds(rounds, 0, rounds.count(), [&](int64_t i, int64_t from) {
     copy_box(body, src + from * element, dst + offsets[i] * element);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/copy.h"
 #include "base/thread_pool.h"
 #include "kernels/rnn/step_sharing.h"
 #include "kernels/workspace.h"
@@ -238,7 +239,7 @@ class Direction {
         // sequences give.
         std::memset(y, 0, bytes);
       else
-        std::memcpy(y, h_ + b * r_.hidden, bytes);
+        base::copy_bytes(y, h_ + b * r_.hidden, bytes);
     }
   }
 

@@ -2,6 +2,7 @@
 // follows for the shapes it finds.
 #include <array>
 
+#include "base/copy.h"
 #include "ir/op_def.h"
 #include "ops/control_context.h"
 
@@ -43,7 +44,7 @@ Status run_compress(ControlContext& c) {
   // run > 0: tensors without elements may have no address.
   for (int64_t o = 0; o < outer && run > 0; ++o)
     for (int64_t k : kept) {
-      std::memcpy(to, from + (o * row + k) * run, run);
+      base::copy_bytes(to, from + (o * row + k) * run, run);
       to += run;
     }
   c.output(0, std::move(out));

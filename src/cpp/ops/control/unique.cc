@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/copy.h"
 #include "ir/op_def.h"
 #include "ops/control_context.h"
 
@@ -93,7 +94,7 @@ Result<Tensor> pick(const Tensor& data, const Slices& s, Shape shape, int axis,
   auto* to = static_cast<std::byte*>(out.mutable_data());
   for (int64_t o = 0; o < s.outer && run > 0; ++o)
     for (int64_t slice : slices) {
-      std::memcpy(to, from + (o * s.count + slice) * run, run);
+      base::copy_bytes(to, from + (o * s.count + slice) * run, run);
       to += run;
     }
   return out;

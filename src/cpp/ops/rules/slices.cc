@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/copy.h"
+
 namespace walle::ops {
 
 Result<Tensor> take(const Tensor& x, int axis, int64_t index) {
@@ -15,7 +17,7 @@ Result<Tensor> take(const Tensor& x, int axis, int64_t index) {
   WALLE_ASSIGN(Tensor y, Tensor::allocate(x.dtype(), out));
   const auto* from = static_cast<const std::byte*>(x.data()) + index * chunk;
   auto* to = static_cast<std::byte*>(y.mutable_data());
-  for (int64_t o = 0; o < outer; ++o) std::memcpy(to + o * chunk, from + o * chunk * s[axis], chunk);
+  for (int64_t o = 0; o < outer; ++o) base::copy_bytes(to + o * chunk, from + o * chunk * s[axis], chunk);
   return y;
 }
 
@@ -38,8 +40,8 @@ Result<Tensor> stack(const std::vector<Tensor>& items, int axis) {
   // chunk > 0: tensors without elements may have no address.
   for (int64_t o = 0; chunk > 0 && o < outer; ++o)
     for (int64_t i = 0; i < count; ++i)
-      std::memcpy(to + (o * count + i) * chunk, static_cast<const std::byte*>(items[i].data()) + o * chunk,
-                  chunk);
+      base::copy_bytes(to + (o * count + i) * chunk,
+                       static_cast<const std::byte*>(items[i].data()) + o * chunk, chunk);
   return y;
 }
 

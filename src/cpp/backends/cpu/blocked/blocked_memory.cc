@@ -1,8 +1,7 @@
 #include "backends/cpu/blocked/blocked_memory.h"
 
-#include <cstring>
-
 #include "backends/cpu/cpu_op.h"
+#include "base/copy.h"
 
 namespace walle::backends::cpu {
 
@@ -14,7 +13,7 @@ int64_t plain_bytes(DType dtype, const Shape& shape) { return shape.elements() *
 Status move_bytes(void* to, const void* from, int64_t bytes) {
   if (!to || !from)
     return internal_error("a copy between memories that neither side knows", "blocked memory");
-  std::memcpy(to, from, bytes);
+  base::copy_bytes(to, from, bytes);
   return {};
 }
 }  // namespace
