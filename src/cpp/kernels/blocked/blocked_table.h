@@ -32,6 +32,7 @@ struct BlockedDense {
   int64_t taps = 0;
   int64_t pixels = 0;              // one or more
   const float* weights = nullptr;  // [tap][channel][panel]
+  const float* next = nullptr;     // weights of the task after this, to be fetched meanwhile; null: none
   const float* bias = nullptr;     // [panel]
   bool narrow = false;             // the panel holds one vector
   float* y = nullptr;              // the first pixel's first channel of the panel

@@ -102,10 +102,17 @@ __attribute__((noinline)) void finish_apart(vf (&acc)[M][V], const GemmBlock& t,
   finish(acc, t, row, cols);
 }
 
+// Tiles that share the fetching of the panel that is wanted next. One step reads 64 bytes in 6 cycles without
+// AVX-512, three times what memory gives, and 128 bytes in 28 cycles with it.
+constexpr int64_t kAheadTiles = kLanes == 16 ? 1 : 4;
+
 template <int M, int V, bool kAhead = false>
 void packed_tile(const GemmBlock& t, int64_t row, int64_t cols) {
   const float* __restrict a = t.a + row / kMr * t.a_panel;
   const float* __restrict b = t.b;
+  const int64_t parts = t.rows >= kAheadTiles * kMr ? kAheadTiles : kAhead ? t.rows / kMr : 1;
+  const float* ahead = b + t.b_next + (kAhead ? t.k * (row / kMr) / parts * t.b_row : 0);
+  int64_t wait = 1;
   // The lines of C are on their way while the loop runs: with
   // a short k the stores would otherwise wait for memory.
   const float* c = t.c + row * t.c_row;
@@ -124,10 +131,13 @@ void packed_tile(const GemmBlock& t, int64_t row, int64_t cols) {
     for (int64_t l = k; l < end; ++l) {
       vf bv[V];
 #pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) {
-        bv[v] = load(b + v * kLanes);
-        // Into the second level, where the panel is looked for when its turn comes.
-        if (kAhead) __builtin_prefetch(b + t.b_next + v * kLanes, 0, 2);
+      for (int v = 0; v < V; ++v) bv[v] = load(b + v * kLanes);
+      // Into the second level, where the panel is looked for when its turn comes.
+      if (kAhead && --wait == 0) {
+        wait = parts;
+        __builtin_prefetch(ahead, 0, 2);
+        if (kNr > 16) __builtin_prefetch(ahead + 16, 0, 2);
+        ahead += t.b_row;
       }
 #pragma GCC unroll 14
       for (int i = 0; i < M; ++i) {
@@ -211,7 +221,7 @@ void block(const GemmBlock& t) {
     const int64_t rows = t.rows - row < kMr ? t.rows - row : kMr;
     // A full tile alone asks ahead: with fewer rows the product is bound by memory anyway, and twice the
     // tiles would be twice the code.
-    if (row == 0 && t.b_next != 0 && rows == kMr && !narrow)
+    if (row < kAheadTiles * kMr && t.b_next != 0 && rows == kMr && !narrow)
       packed_tile<kMr, 2, true>(t, row, t.cols);
     else
       (narrow ? packed_tile_for<1>(rows) : packed_tile_for<2>(rows))(t, row, t.cols);
