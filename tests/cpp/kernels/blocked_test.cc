@@ -2,6 +2,7 @@
 // one of them reached would show.
 #include "kernels/blocked/blocked.h"
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <random>
@@ -109,6 +110,12 @@ TEST_F(BlockedRandom, ConvolutionsMatchTheDefinition) {
       s.dh = between(1, 2);
       s.dw = between(1, 2);
     }
+    if (round % 6 == 5) {  // groups, whose first channel lies anywhere in a block
+      s.groups = between(2, 4);
+      s.c = s.groups * between(1, 40);
+      s.m = s.groups * 8 * between(1, 4);
+      s.kh = s.kw = 1 + 2 * between(0, 1);
+    }
     const bool padded = round % 3 != 2 || round % 4 == 0;
     s.pt = padded ? between(0, 3) : 0;
     s.pl = padded ? between(0, 3) : 0;
@@ -116,7 +123,7 @@ TEST_F(BlockedRandom, ConvolutionsMatchTheDefinition) {
     s.w = between(1, 34);
     s.oh = std::max<int64_t>(1, (s.h + 2 * s.pt - (s.kh - 1) * s.dh - 1) / s.sh + 1);
     s.ow = std::max<int64_t>(1, (s.w + 2 * s.pl - (s.kw - 1) * s.dw - 1) / s.sw + 1);
-    ASSERT_TRUE(blocked_conv_fits(s)) << text(s);
+    ASSERT_TRUE(blocked_conv_fits(s, Isa::scalar)) << text(s);
     const auto x = random_floats(s.n * s.c * s.h * s.w, lot());
     const auto w = random_floats(s.m * s.depth(), lot()), bias = random_floats(s.m, lot());
     const auto residual = random_floats(s.n * s.m * s.oh * s.ow, lot());
@@ -129,6 +136,7 @@ TEST_F(BlockedRandom, ConvolutionsMatchTheDefinition) {
     std::vector<float> want(residual.size());
     conv_reference(s, x.data(), w.data(), b, e, want.data(), 2);
     everywhere(text(s), [&](Isa isa, int threads) {
+      if (!blocked_conv_fits(s, isa)) return;
       expect_close(run(s, isa, x, w, b, e.residual ? &residual : nullptr,
                        {.activation = e.activation, .alpha = e.alpha, .beta = e.beta}, threads),
                    want, 5e-5);
@@ -252,24 +260,41 @@ TEST_F(BlockedRandom, MeansAndScalesMatchTheDefinition) {
 
 TEST(BlockedConv, FitsDenseWindowsAndSquareDepthwiseOnes) {
   ConvShape s{.c = 32, .h = 9, .w = 9, .m = 32, .oh = 9, .ow = 9, .kh = 3, .kw = 3, .pt = 1, .pl = 1};
-  EXPECT_TRUE(blocked_conv_fits(s));
+  EXPECT_TRUE(blocked_conv_fits(s, Isa::scalar));
   s.groups = 32;
-  EXPECT_TRUE(blocked_conv_fits(s));
+  EXPECT_TRUE(blocked_conv_fits(s, Isa::scalar));
   ConvShape bad = s;
-  bad.groups = 4;
-  EXPECT_FALSE(blocked_conv_fits(bad));
+  bad.groups = 4;  // eight outputs: two vectors of the scalar set
+  EXPECT_TRUE(blocked_conv_fits(bad, Isa::scalar));
+  bad.groups = 16;  // two outputs
+  EXPECT_FALSE(blocked_conv_fits(bad, Isa::scalar));
   bad = s;
   bad.dw = 2;
-  EXPECT_FALSE(blocked_conv_fits(bad));
+  EXPECT_FALSE(blocked_conv_fits(bad, Isa::scalar));
   bad = s;
   bad.kw = 5;
-  EXPECT_FALSE(blocked_conv_fits(bad));
+  EXPECT_FALSE(blocked_conv_fits(bad, Isa::scalar));
   bad = s;
   bad.sh = bad.sw = 3;
-  EXPECT_FALSE(blocked_conv_fits(bad));
+  EXPECT_FALSE(blocked_conv_fits(bad, Isa::scalar));
   bad = s;
   bad.m = 64;  // two outputs a channel
-  EXPECT_FALSE(blocked_conv_fits(bad));
+  EXPECT_FALSE(blocked_conv_fits(bad, Isa::scalar));
+}
+
+// Groups do not see each other: what is not a number stays in its own.
+TEST(BlockedConv, GroupsKeepTheirNaNs) {
+  ConvShape s{.c = 32, .h = 5, .w = 9, .m = 32, .oh = 5, .ow = 9, .kh = 3, .kw = 3, .pt = 1, .pl = 1};
+  s.groups = 2;
+  auto x = random_floats(s.c * s.h * s.w, 1);
+  const auto w = random_floats(s.m * s.depth(), 2);
+  for (int64_t i = 16 * s.h * s.w; i < s.c * s.h * s.w; ++i) x[static_cast<size_t>(i)] = NAN;
+  for (const Isa isa : supported_isas()) {
+    ASSERT_TRUE(blocked_conv_fits(s, isa));
+    const auto y = run(s, isa, x, w, nullptr, nullptr, {}, 1);
+    for (int64_t i = 0; i < s.m * s.oh * s.ow; ++i)
+      ASSERT_EQ(std::isnan(y[static_cast<size_t>(i)]), i >= 16 * s.oh * s.ow) << isa_name(isa) << " at " << i;
+  }
 }
 
 // 3 x 3 on 7 x 7 with a border of one: 361 of 441 taps lie in the image. The first and the last column are

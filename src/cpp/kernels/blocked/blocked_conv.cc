@@ -21,19 +21,35 @@ bool flat(const ConvShape& s) {
 }
 }  // namespace
 
-bool blocked_conv_fits(const ConvShape& s) {
-  if (s.groups == 1) return true;
+namespace {
+bool depthwise_fits(const ConvShape& s) {
   const bool window = s.kh == 3 || s.kh == 5 || (s.kh == 7 && s.sh == 1);
   return s.depthwise() && s.m == s.c && s.kh == s.kw && window && s.sh == s.sw && s.sh <= 2 && s.dh == 1 &&
          s.dw == 1;
+}
+
+// Channels of a panel of a dense convolution: one or two vectors, all of one group, because a weight of zero
+// would carry another group's NaN over. 0: a group's outputs fill no vector.
+int64_t panel_outputs(const ConvShape& s, int64_t lanes) {
+  const int64_t of_group = s.m / s.groups;
+  if (s.groups == 1 || of_group % (2 * lanes) == 0) return 2 * lanes;
+  return of_group % lanes == 0 ? lanes : 0;
+}
+}  // namespace
+
+bool blocked_conv_fits(const ConvShape& s, Isa isa) {
+  return depthwise_fits(s) || panel_outputs(s, blocked_table(isa).lanes) > 0;
 }
 
 bool row_conv_fits(const ConvShape& s) { return s.groups == 1 && s.c <= kMostRowChannels; }
 
 BlockedConv make_blocked_conv(const ConvShape& shape, Isa isa) {
   BlockedConv c{.shape = shape, .table = &blocked_table(isa), .columns = {}};
-  if (shape.groups > 1) return c;
   ConvShape& s = c.shape;
+  c.depthwise = depthwise_fits(s);
+  c.inputs = s.c / s.groups;
+  if (c.depthwise) return c;
+  c.outputs = panel_outputs(s, c.table->lanes);
   c.flat = flat(s);
   if (c.flat) {
     s.w = s.ow = s.h * s.w;
@@ -47,6 +63,8 @@ BlockedConv make_blocked_conv(const ConvShape& shape, Isa isa) {
 BlockedConv make_row_conv(const ConvShape& shape, Isa isa) {
   BlockedConv c{.shape = shape, .table = &blocked_table(isa), .columns = columns_of_rows(shape)};
   c.from_rows = true;
+  c.inputs = shape.c;
+  c.outputs = c.panel();
   return c;
 }
 
@@ -86,7 +104,7 @@ BlockedWork blocked_work(const BlockedConv& c) {
             .tiles = static_cast<double>(s.n * blocks_of(s.m) * s.oh) * std::max(1.0, s.ow / 14.0)};
   BlockedWork out;
   for (const BlockedColumns& g : c.columns) {
-    out.flops += 2 * lanes * pixel_taps(s, g) * static_cast<double>(g.width * (c.from_rows ? 1 : s.c));
+    out.flops += 2 * lanes * pixel_taps(s, g) * static_cast<double>(g.width * (c.from_rows ? 1 : c.inputs));
     out.tiles += static_cast<double>(s.n * c.panels() * s.oh * ceil_div(g.count, int64_t{c.table->rows}));
   }
   return out;
@@ -94,24 +112,23 @@ BlockedWork blocked_work(const BlockedConv& c) {
 
 int64_t blocked_weight_elements(const BlockedConv& c) {
   const ConvShape& s = c.shape;
-  if (s.groups > 1) return blocks_of(s.m) * (s.taps() + 1) * kBlock;
-  return c.panels() * c.panel() * (s.taps() * s.c + 1);
+  if (c.depthwise) return blocks_of(s.m) * (s.taps() + 1) * kBlock;
+  return c.panels() * c.panel() * (s.taps() * c.inputs + 1);
 }
 
 void blocked_weights(const BlockedConv& c, const float* weights, const float* bias, float* out) {
   const ConvShape& s = c.shape;
-  const bool depthwise = s.groups > 1;
-  const int64_t width = depthwise ? kBlock : c.panel();
-  const int64_t count = depthwise ? blocks_of(s.m) : c.panels();
-  const int64_t channels = depthwise ? 1 : s.c;
+  const int64_t width = c.depthwise ? kBlock : c.panel();
+  const int64_t filled = c.depthwise ? kBlock : c.outputs;
+  const int64_t count = c.depthwise ? blocks_of(s.m) : c.panels();
   for (int64_t p = 0; p < count; ++p)
-    for (int64_t row = -1; row < s.taps() * channels; ++row)  // the bias first
+    for (int64_t row = -1; row < s.taps() * c.inputs; ++row)  // the bias first
       for (int64_t q = 0; q < width; ++q) {
-        const int64_t m = p * width + q;
-        const float* from = weights + m * channels * s.taps();
-        *out++ = m >= s.m  ? 0
-                 : row < 0 ? bias ? bias[m] : 0
-                           : from[row % channels * s.taps() + row / channels];
+        const int64_t m = p * filled + q;
+        const float* from = weights + m * c.inputs * s.taps();
+        *out++ = q >= filled || m >= s.m ? 0
+                 : row < 0               ? bias ? bias[m] : 0
+                                         : from[row % c.inputs * s.taps() + row / c.inputs];
       }
 }
 
@@ -129,17 +146,21 @@ void run_pixels(const BlockedConv& c, const Operands& o, int64_t n, int64_t pane
                 const float* next = nullptr) {
   const ConvShape& s = c.shape;
   const int64_t width = c.panel();
-  const int64_t first = panel * width;
+  const int64_t first = panel * c.outputs;
   const int64_t plane = s.oh * s.ow * kBlock;
+  // Of the group's first input channel; a panel behind the last channel has the last group's.
+  const int64_t input = std::min(first / (s.m / s.groups), s.groups - 1) * c.inputs;
   const int64_t at =
       (n * blocks_of(s.m) + first / kBlock) * plane + (row * s.ow + col) * kBlock + first % kBlock;
-  const float* weights = o.weights + panel * width * (s.taps() * s.c + 1);
+  const float* weights = o.weights + panel * width * (s.taps() * c.inputs + 1);
   const int64_t pitch = c.from_rows ? 1 : kBlock;
   const int64_t planes = c.from_rows ? s.c : blocks_of(s.c);
-  BlockedDense d{.x = o.x + (n * planes * s.h * s.w + (row * s.sh - s.pt) * s.w + col * s.sw - s.pl) * pitch,
+  const int64_t block = n * planes + (c.from_rows ? 0 : input / kBlock);
+  BlockedDense d{.x = o.x + (block * s.h * s.w + (row * s.sh - s.pt) * s.w + col * s.sw - s.pl) * pitch,
                  .x_step = (down ? s.sh * s.w : s.sw) * pitch,
                  .x_block = s.h * s.w * kBlock,
-                 .channels = s.c,
+                 .channels = c.inputs,
+                 .lane = input % kBlock,
                  .tap = g.tap.data() + steps.first * g.width,
                  .which = g.which.data() + steps.first * g.width,
                  .taps = steps.count() * g.width,
@@ -147,7 +168,7 @@ void run_pixels(const BlockedConv& c, const Operands& o, int64_t n, int64_t pane
                  .weights = weights + width,
                  .next = next,
                  .bias = weights,
-                 .narrow = blocks_of(s.m) * kBlock - first < width,
+                 .narrow = std::min(c.outputs, blocks_of(s.m) * kBlock - first) < width,
                  .y = o.y + at,
                  .y_step = (down ? s.ow : 1) * kBlock,
                  .y_vector = c.table->lanes < kBlock ? c.table->lanes : plane,
@@ -200,7 +221,7 @@ void run_flat(const BlockedConv& c, const Operands& o, int64_t n, Steps pixels, 
     const int64_t from = pixels.first + pixels.count() * i / passes;
     const int64_t to = pixels.first + pixels.count() * (i + 1) / passes;
     for (int64_t p = panels.first; p < panels.last; ++p) {
-      const float* next = o.weights + (p + 1) * width * (c.shape.c + 1) + width;
+      const float* next = o.weights + (p + 1) * width * (c.inputs + 1) + width;
       run_pixels(c, o, n, p, c.columns[0], {0, 1}, 0, from, to - from, false,
                  p + 1 < panels.last ? next : nullptr);
     }
@@ -237,7 +258,7 @@ void run_blocked_conv(const BlockedConv& c, const float* x, const float* weights
   const ConvShape& s = c.shape;
   const Operands o{x, weights, tail, y};
   if (s.n * s.m * s.oh * s.ow == 0) return;
-  if (s.groups > 1) {
+  if (c.depthwise) {
     const int64_t rows = s.n * blocks_of(s.m) * s.oh;
     const int64_t shares = std::min<int64_t>(threads, rows);
     base::parallel_for(shares, threads, [&](int64_t share) {

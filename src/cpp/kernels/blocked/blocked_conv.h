@@ -1,7 +1,7 @@
-// f32 convolution over channel-blocked storage: dense windows of any size, stride and dilation, and depthwise
-// windows of 3 or 5 with strides of 1 or 2. Dense windows over few channels also read rows and write blocks:
-// a network's first layer. Taps outside the image are left out, not multiplied by zero, and nothing is copied
-// or packed but the weights, once.
+// f32 convolution over channel-blocked storage: dense windows of any size, stride and dilation, in groups
+// whose outputs fill vectors too, and depthwise windows of 3 or 5 with strides of 1 or 2. Dense windows over
+// few channels also read rows and write blocks: a network's first layer. Taps outside the image are left out,
+// not multiplied by zero, and nothing is copied or packed but the weights, once.
 //
 // Immutable after make_blocked_conv; run_blocked_conv may be called from any thread.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace walle::kernels {
 
-bool blocked_conv_fits(const ConvShape& shape);
+bool blocked_conv_fits(const ConvShape& shape, Isa isa);
 
 // Images of rows that are read as they lie: with more channels the planes of one pixel are too many pages.
 inline constexpr int64_t kMostRowChannels = 8;
@@ -27,9 +27,12 @@ struct BlockedConv {
   bool flat = false;                    // that row
   bool from_rows = false;               // x is [n, c, h, w] as tensors have it
   bool by_panels = false;               // threads share output channels and not pixels
+  bool depthwise = false;
+  int64_t inputs = 0;   // channels that an output is made of
+  int64_t outputs = 0;  // channels of a panel, of one group: half of panel() where a group holds no more
 
   int64_t panel() const { return 2 * table->lanes; }
-  int64_t panels() const { return base::ceil_div(blocks_of(shape.m) * kBlock, panel()); }
+  int64_t panels() const { return base::ceil_div(blocks_of(shape.m) * kBlock, outputs); }
 };
 
 BlockedConv make_blocked_conv(const ConvShape& shape, Isa isa);

@@ -118,9 +118,10 @@ void dense_tile(const BlockedDense& d, int64_t first) {
   for (int64_t t = 0; t < d.taps; ++t) {
     const float* x = d.x + first * step + d.tap[t];
     const float* b = d.weights + d.which[t] * d.channels * kNr;
-    for (int64_t block = 0; block < d.channels; block += kBlock) {
-      const float* __restrict p = x;
-      const int64_t n = min64(kBlock, d.channels - block);
+    int64_t lane = d.lane;
+    for (int64_t channel = 0; channel < d.channels;) {
+      const float* __restrict p = x + lane;
+      const int64_t n = min64(kBlock - lane, d.channels - channel);
       next.fetch();
 #pragma GCC unroll 2
       for (int64_t l = 0; l < n; ++l) {
@@ -129,6 +130,8 @@ void dense_tile(const BlockedDense& d, int64_t first) {
         b += kNr;
       }
       x += d.x_block;
+      lane = 0;
+      channel += n;
       left -= n;
       if (left <= 0) {
         end_chain(acc, sums, first_chain);
@@ -185,13 +188,7 @@ void dense_panel(const BlockedDense& d) {
   equal_tiles<V>(d, tile_of);
 }
 
-void dense(const BlockedDense& d) {
-#if defined(WALLE_ISA_AVX512)
-  // Elsewhere a block fills a panel.
-  if (d.narrow) return dense_panel<1>(d);
-#endif
-  dense_panel<2>(d);
-}
+void dense(const BlockedDense& d) { d.narrow ? dense_panel<1>(d) : dense_panel<2>(d); }
 
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -27,6 +27,7 @@ struct BlockedDense {
   int64_t x_step = 0;              // floats from pixel to pixel
   int64_t x_block = 0;             // from block to block of input channels
   int64_t channels = 0;            // of input
+  int64_t lane = 0;                // of the first of them in its block
   const int64_t* tap = nullptr;    // offset of each tap in x
   const int64_t* which = nullptr;  // and its number among the panel's weights
   int64_t taps = 0;
@@ -34,7 +35,7 @@ struct BlockedDense {
   const float* weights = nullptr;  // [tap][channel][panel]
   const float* next = nullptr;     // weights of the task after this, to be fetched meanwhile; null: none
   const float* bias = nullptr;     // [panel]
-  bool narrow = false;             // the panel holds one vector
+  bool narrow = false;             // the panel holds one vector, its second one is not looked at
   float* y = nullptr;              // the first pixel's first channel of the panel
   int64_t y_step = 0;              // from pixel to pixel
   int64_t y_vector = 0;            // from a panel's first vector to its second

@@ -15,7 +15,8 @@ bool has_images(const NodeView& node) {
 }
 
 bool supports(const NodeView& node) {
-  return has_images(node) && kernels::blocked_conv_fits(conv_shape(node));
+  const auto isa = float_isa(node);
+  return isa && has_images(node) && kernels::blocked_conv_fits(conv_shape(node), *isa);
 }
 
 // A residual would lie in blocks.
@@ -40,7 +41,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   if (!isa) return;
   const kernels::ConvShape shape = conv_shape(node);
   const kernels::BlockedConv conv = kernels::make_blocked_conv(shape, *isa);
-  const std::string_view kernel = shape.groups > 1
+  const std::string_view kernel = shape.groups > 1 && !conv.depthwise ? "blocked_grouped_f32"
+                                  : conv.depthwise
                                       ? shape.sh > 1 ? "blocked_depthwise_s2_f32" : "blocked_depthwise_f32"
                                   : conv.flat ? "blocked_pointwise_f32"
                                               : "blocked_window_f32";
