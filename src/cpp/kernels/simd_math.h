@@ -45,6 +45,20 @@ inline vf polynomial(vf z, float first, Rest... rest) {
   return scaled(exp_of_remainder(r), n);
 }
 
+// exp of what is not above 0, and 0 where the result would be subnormal: one factor 2^n and one bound suffice.
+[[maybe_unused]] inline vf exp_below_zero(vf x) {
+  constexpr float kLowest = -87.0f;  // the logarithm of the smallest normal number is -87.34
+  const vf bounded = max_keep_nan(splat(kLowest), x);
+  const vf magic = splat(12582912.0f);
+  const vf shifted = bounded * 1.44269504f + magic;
+  const vf n = shifted - magic;
+  const vf r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
+  // The low bits of `shifted` are n; a product and not an addition to the exponent, because NaN stays NaN.
+  const vf e = exp_of_remainder(r) * as_float((as_int(shifted) << 23) + 0x3f800000);
+  // Not `x < kLowest ? 0 : e`, for which NaN is not less either, but whose blend costs more.
+  return as_float(as_int(e) & ~(x < kLowest));
+}
+
 [[maybe_unused]] inline vf tanh(vf x) {
   // From 9.01 on tanh is 1 in float: 1 - tanh(9) = 3e-8, half the distance of 1 to the number below it.
   const vf v = clamp(x, -9.0f, 9.0f);
@@ -71,8 +85,14 @@ inline vf polynomial(vf z, float first, Rest... rest) {
 
 // Of -|x|, so that the sum lies between 1 and 2 and small results keep their digits.
 [[maybe_unused]] inline vf sigmoid(vf x) {
-  const vf e = exp(as_float(as_int(x) | static_cast<int32_t>(0x80000000)));
-  return quotient(x < 0.0f ? e : splat(1.0f), 1.0f + e);
+  const vf below = as_float(as_int(x) | static_cast<int32_t>(0x80000000));
+#if defined(WALLE_ISA_AVX512)
+  const vf e = exp(below);  // one instruction scales
+#else
+  const vf e = exp_below_zero(below);
+#endif
+  // By the sign's bit: a choice without a comparison. Of -0 both are 1.
+  return quotient(as_int(x) < 0 ? e : splat(1.0f), 1.0f + e);
 }
 [[maybe_unused]] inline vf hard_sigmoid(vf x, float alpha, float beta) {
   return clamp(x * alpha + beta, 0.0f, 1.0f);

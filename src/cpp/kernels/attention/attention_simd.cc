@@ -22,20 +22,6 @@ constexpr int64_t kSummed = 64;
 // additions through the stack.
 constexpr int64_t kMixedKeys = 256;
 
-// exp of what is at most 0, and 0 where the result would be subnormal: one factor 2^n then suffices.
-inline vf exp_of_difference(vf x) {
-  constexpr float kLowest = -87.0f;  // the logarithm of the smallest normal number is -87.34
-  const vf bounded = max_keep_nan(splat(kLowest), x);
-  const vf magic = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to the nearest integer
-  const vf shifted = bounded * 1.44269504f + magic;
-  const vf n = shifted - magic;
-  const vf r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts, as in simd_math.h
-  // The low bits of `shifted` are n; a product and not an addition to the exponent, because NaN stays NaN.
-  const vf e = exp_of_remainder(r) * as_float((as_int(shifted) << 23) + 0x3f800000);
-  // Not `x < kLowest ? 0 : e`, for which NaN is not less either, but whose blend costs more.
-  return as_float(as_int(e) & ~(x < kLowest));
-}
-
 template <int V>
 void softmax_lanes(float* s, int64_t keys, float* inverse) {
   vf top[2][V];
@@ -60,7 +46,7 @@ void softmax_lanes(float* s, int64_t keys, float* inverse) {
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) {
         float* at = s + l * kNr + v * kLanes;
-        const vf e = exp_of_difference(load(at) - top[0][v]);
+        const vf e = exp_below_zero(load(at) - top[0][v]);
         store(at, e);
         sum[v] += e;
       }
