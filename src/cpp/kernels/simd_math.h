@@ -45,7 +45,7 @@ inline vf polynomial(vf z, float first, Rest... rest) {
   return scaled(exp_of_remainder(r), n);
 }
 
-// exp of what is not above 0, and 0 where the result would be subnormal: one factor 2^n and one bound suffice.
+// exp of what is not above 0, and 0 where the result would be subnormal: one factor 2^n and one bound do.
 [[maybe_unused]] inline vf exp_below_zero(vf x) {
   constexpr float kLowest = -87.0f;  // the logarithm of the smallest normal number is -87.34
   const vf bounded = max_keep_nan(splat(kLowest), x);
