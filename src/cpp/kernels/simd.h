@@ -126,6 +126,19 @@ struct Lanes {
 #endif
 }
 
+// Lane k of every four lanes, in all of the four.
+template <int k>
+[[maybe_unused]] inline vf splat_of_four(vf x) {
+#if defined(WALLE_ISA_AVX512)
+  return __builtin_shufflevector(x, x, k, k, k, k, k + 4, k + 4, k + 4, k + 4, k + 8, k + 8, k + 8, k + 8,
+                                 k + 12, k + 12, k + 12, k + 12);
+#elif defined(WALLE_ISA_AVX2)
+  return __builtin_shufflevector(x, x, k, k, k, k, k + 4, k + 4, k + 4, k + 4);
+#else
+  return __builtin_shufflevector(x, x, k, k, k, k);
+#endif
+}
+
 // A NaN in x stays (the x86 instructions return their second operand when either is NaN).
 // The maskz form with all lanes on (0xffff): the plain intrinsic of g++ 12 passes an undefined vector, which
 // -Wmaybe-uninitialized reports.

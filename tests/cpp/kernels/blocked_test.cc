@@ -114,6 +114,7 @@ TEST_F(BlockedRandom, ConvolutionsMatchTheDefinition) {
       s.groups = between(2, 4);
       s.c = s.groups * between(1, 40);
       s.m = s.groups * 8 * between(1, 4);
+      if (round % 12 == 5) s.c = s.m = 4 * (s.groups = between(2, 11));  // several in a vector
       s.kh = s.kw = 1 + 2 * between(0, 1);
     }
     const bool padded = round % 3 != 2 || round % 4 == 0;
@@ -285,15 +286,18 @@ TEST(BlockedConv, FitsDenseWindowsAndSquareDepthwiseOnes) {
 // Groups do not see each other: what is not a number stays in its own.
 TEST(BlockedConv, GroupsKeepTheirNaNs) {
   ConvShape s{.c = 32, .h = 5, .w = 9, .m = 32, .oh = 5, .ow = 9, .kh = 3, .kw = 3, .pt = 1, .pl = 1};
-  s.groups = 2;
-  auto x = random_floats(s.c * s.h * s.w, 1);
-  const auto w = random_floats(s.m * s.depth(), 2);
-  for (int64_t i = 16 * s.h * s.w; i < s.c * s.h * s.w; ++i) x[static_cast<size_t>(i)] = NAN;
-  for (const Isa isa : supported_isas()) {
-    ASSERT_TRUE(blocked_conv_fits(s, isa));
-    const auto y = run(s, isa, x, w, nullptr, nullptr, {}, 1);
-    for (int64_t i = 0; i < s.m * s.oh * s.ow; ++i)
-      ASSERT_EQ(std::isnan(y[static_cast<size_t>(i)]), i >= 16 * s.oh * s.ow) << isa_name(isa) << " at " << i;
+  for (const int64_t groups : {2, 8}) {
+    s.groups = groups;
+    auto x = random_floats(s.c * s.h * s.w, 1);
+    const auto w = random_floats(s.m * s.depth(), 2);
+    for (int64_t i = 16 * s.h * s.w; i < s.c * s.h * s.w; ++i) x[static_cast<size_t>(i)] = NAN;
+    for (const Isa isa : supported_isas()) {
+      ASSERT_TRUE(blocked_conv_fits(s, isa));
+      const auto y = run(s, isa, x, w, nullptr, nullptr, {}, 1);
+      for (int64_t i = 0; i < s.m * s.oh * s.ow; ++i)
+        ASSERT_EQ(std::isnan(y[static_cast<size_t>(i)]), i >= 16 * s.oh * s.ow)
+            << isa_name(isa) << " at " << i;
+    }
   }
 }
 

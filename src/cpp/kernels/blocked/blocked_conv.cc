@@ -28,12 +28,15 @@ bool depthwise_fits(const ConvShape& s) {
          s.dw == 1;
 }
 
+// Groups of four that fill no vector by themselves.
+bool in_fours(const ConvShape& s, int64_t lanes) { return s.m == 4 * s.groups && s.c == s.m && lanes > 4; }
+
 // Channels of a panel of a dense convolution: one or two vectors, all of one group, because a weight of zero
-// would carry another group's NaN over. 0: a group's outputs fill no vector.
+// would carry another group's NaN over; or one of groups of four. 0: a group's outputs fill no vector.
 int64_t panel_outputs(const ConvShape& s, int64_t lanes) {
   const int64_t of_group = s.m / s.groups;
   if (s.groups == 1 || of_group % (2 * lanes) == 0) return 2 * lanes;
-  return of_group % lanes == 0 ? lanes : 0;
+  return of_group % lanes == 0 || in_fours(s, lanes) ? lanes : 0;
 }
 }  // namespace
 
@@ -50,6 +53,7 @@ BlockedConv make_blocked_conv(const ConvShape& shape, Isa isa) {
   c.inputs = s.c / s.groups;
   if (c.depthwise) return c;
   c.outputs = panel_outputs(s, c.table->lanes);
+  c.fours = in_fours(s, c.table->lanes);
   c.flat = flat(s);
   if (c.flat) {
     s.w = s.ow = s.h * s.w;
@@ -98,7 +102,8 @@ double pixel_taps(const ConvShape& s, const BlockedColumns& g) {
 
 BlockedWork blocked_work(const BlockedConv& c) {
   const ConvShape& s = c.shape;
-  const auto lanes = static_cast<double>(s.n * blocks_of(s.m) * kBlock);
+  // Of groups of four half of the work is moves between lanes.
+  const auto lanes = static_cast<double>((c.fours ? 2 : 1) * s.n * blocks_of(s.m) * kBlock);
   if (c.columns.empty())
     return {.flops = 2 * lanes * static_cast<double>(s.oh * s.ow * s.taps()),
             .tiles = static_cast<double>(s.n * blocks_of(s.m) * s.oh) * std::max(1.0, s.ow / 14.0)};
@@ -161,6 +166,7 @@ void run_pixels(const BlockedConv& c, const Operands& o, int64_t n, int64_t pane
                  .x_block = s.h * s.w * kBlock,
                  .channels = c.inputs,
                  .lane = input % kBlock,
+                 .fours = c.fours,
                  .tap = g.tap.data() + steps.first * g.width,
                  .which = g.which.data() + steps.first * g.width,
                  .taps = steps.count() * g.width,

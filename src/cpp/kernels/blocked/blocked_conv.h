@@ -28,6 +28,7 @@ struct BlockedConv {
   bool from_rows = false;               // x is [n, c, h, w] as tensors have it
   bool by_panels = false;               // threads share output channels and not pixels
   bool depthwise = false;
+  bool fours = false;   // groups of four channels and four outputs: a vector holds several
   int64_t inputs = 0;   // channels that an output is made of
   int64_t outputs = 0;  // channels of a panel, of one group: half of panel() where a group holds no more
 

@@ -28,6 +28,7 @@ struct BlockedDense {
   int64_t x_block = 0;             // from block to block of input channels
   int64_t channels = 0;            // of input
   int64_t lane = 0;                // of the first of them in its block
+  bool fours = false;              // lanes hold groups of four, made of the four channels in the same lanes
   const int64_t* tap = nullptr;    // offset of each tap in x
   const int64_t* which = nullptr;  // and its number among the panel's weights
   int64_t taps = 0;
