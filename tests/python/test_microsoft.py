@@ -33,9 +33,22 @@ def test_equals_numpy(name: str) -> None:
     assert case.difference(session.run(case.feeds()).values()) is None
 
 
+# Products of uint8 and int8: without VNNI onnxruntime adds pairs of them in 16 bits, which saturate (its page
+# on quantisation says so), and is off by up to 4 of 255.
+SATURATE = {"integers to float", "dynamic", "gemm to float", "gemm", "quantised attention"}
+
+
+def saturates() -> bool:
+    """Whether this is an x86 processor that has no instruction for such products."""
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    return "avx2" in flags and "vnni" not in flags
+
+
 @pytest.mark.parametrize("name", [name for name in CASES if name not in NOT_IN_ONNXRUNTIME])
 def test_cases_are_what_onnxruntime_means(name: str) -> None:
     ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (tools/setup.sh bench)")
+    if name in SATURATE and saturates():
+        pytest.skip("onnxruntime saturates products of uint8 and int8 on processors without VNNI")
     case = CASES[name]
     session = ort.InferenceSession(case.model().SerializeToString(), providers=["CPUExecutionProvider"])
     assert case.difference(session.run(None, case.feeds())) is None
