@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from walle_rt.bench.load import Snapshot
-from walle_rt.bench.rounds import Rounds, Slot, interleave, measure
+from walle_rt.bench.rounds import FEWEST_CALLS, SETTLE_STEP, Rounds, Slot, interleave, measure, settle
 
 
 def watch(pattern: str) -> Callable[[], Snapshot]:
@@ -49,7 +51,44 @@ def test_the_order_turns() -> None:
     called: list[str] = []
     runs = {name: (lambda n=name: called.append(n)) for name in "abc"}
     measure(runs, 3, slot_seconds=0, snapshot=watch("q"))
-    assert "".join(called) == "abc" + "abc" + "bca" + "cab"  # once before all rounds
+    order = "abc" + "abc" + "bca" + "cab"  # once before all rounds, then slots
+    assert "".join(called) == order[:3] + "".join(name * FEWEST_CALLS for name in order[3:])
+
+
+def test_slots_begin_at_rest() -> None:
+    moments: list[str] = []
+    runs = {"a": lambda: moments.append("a"), "b": lambda: moments.append("b")}
+    measure(runs, 1, slot_seconds=0, snapshot=watch("q"), settled=lambda: moments.append("."))
+    assert "".join(moments) == "ab" + "." + "a" * FEWEST_CALLS + "." + "b" * FEWEST_CALLS
+
+
+def test_settling_waits_for_threads_that_spin() -> None:
+    used, slept = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        used[0] += seconds if len(slept) <= 5 else 0.0
+
+    assert settle(used=lambda: used[0], sleep=sleep)
+    assert len(slept) == 6  # five steps with a spinning thread, and the one that saw none
+    assert not settle(0.1, used=lambda: time.perf_counter(), sleep=time.sleep)  # one that never parks
+
+
+def test_settling_sees_the_threads_of_this_process() -> None:
+    stop = threading.Event()
+
+    def spin() -> None:
+        while not stop.is_set():
+            pass
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    try:
+        assert not settle(10 * SETTLE_STEP)
+    finally:
+        stop.set()
+        thread.join()
+    assert settle()
 
 
 def test_figures() -> None:

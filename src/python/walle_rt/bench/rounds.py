@@ -2,6 +2,10 @@
 
 Rounds during which the machine did other work are thrown away and counted, and made up for by further ones up
 to a limit. On a machine that is never quiet all rounds count, and the result says so (``disturbed``).
+
+Before each slot the process comes to rest: threads of an engine may spin for work behind its run
+(onnxruntime's for about 50 ms, those of GNU's OpenMP for 6) and would take the next one's second processor.
+ResNet-50 on two threads of a Zen 3 took 60 ms right behind ncnn and 49 after a pause.
 """
 
 from __future__ import annotations
@@ -16,6 +20,10 @@ from typing import Any
 from . import load
 
 SLOT_SECONDS = 0.04  # one run's share of a round: long enough to warm caches up again after the others
+FEWEST_CALLS = 3  # in a slot, however long: the first one behind a pause wakes threads and refills caches
+SETTLE_STEP = 0.004  # seconds; a spinning thread uses all of them, one that is parked none
+SETTLE_SHARE = 0.25  # of a step, used by the process itself: at rest below it
+SETTLE_LIMIT = 0.3  # seconds; an engine that never parks is measured against as it is
 FEWEST = 2  # quiet rounds that a figure needs
 MOST_TIMES = 2  # rounds at most, in multiples of those asked for
 
@@ -74,12 +82,14 @@ def measure(
     slot_seconds: float = SLOT_SECONDS,
     most: int | None = None,
     snapshot: Callable[[], load.Snapshot] = load.snapshot,
+    settled: Callable[[], object] | None = None,
 ) -> Rounds:
     """Time every run in every round until so many were quiet, or ``most`` (default: twice as many).
 
-    Each run is called once before; the order turns by one each round.
+    Each run is called once before; the order turns by one each round. ``settled`` waits between slots.
     """
     names = list(runs)
+    wait = settle if settled is None else settled
     found = Rounds({name: [] for name in names})
     for run in runs.values():
         run()
@@ -90,11 +100,30 @@ def measure(
             shift = len(found.quiet) % len(names)
             before = snapshot()
             for name in names[shift:] + names[:shift]:
+                wait()
                 found.slots[name].append(_slot(runs[name], slot_seconds))
             found.quiet.append(load.between(before, snapshot()).quiet)
     finally:
         gc.enable()
     return found
+
+
+def settle(
+    limit: float = SETTLE_LIMIT,
+    *,
+    used: Callable[[], float] = time.process_time,
+    sleep: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Wait until the threads of this process rest; whether they did within ``limit`` seconds.
+
+    ``used`` gives the processor seconds of the process.
+    """
+    for _ in range(max(1, round(limit / SETTLE_STEP))):
+        before = used()
+        sleep(SETTLE_STEP)
+        if used() - before < SETTLE_SHARE * SETTLE_STEP:
+            return True
+    return False
 
 
 def interleave(runs: Mapping[str, Run], rounds: int) -> dict[str, float]:
@@ -111,5 +140,5 @@ def _slot(run: Run, seconds: float) -> Slot:
         run()
         stop = time.perf_counter()
         times.append(stop - start)
-        if stop >= end:
+        if stop >= end and len(times) >= FEWEST_CALLS:
             return Slot(min(times), statistics.median(times), len(times))
