@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,34 @@ from narrow import elements, to_bits, to_values
 Runner = Callable[[Path, onnx.ModelProto, dict[str, Any]], dict[str, Any]]
 
 
-def walle(path: Path, model: onnx.ModelProto, inputs: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """Run on walle_rt, by default on one thread; bfloat16 and float8 values travel as their bits."""
+@lru_cache(maxsize=1)
+def _converted(path: Path) -> Any:
+    """A case's model, converted once for all variants that are asked about it in a row."""
     import walle_rt
 
+    return walle_rt.load(str(path))
+
+
+def walle(
+    path: Path, model: onnx.ModelProto, inputs: dict[str, Any], cpu: str = "", **options: Any
+) -> dict[str, Any]:
+    """Run on walle_rt, by default on one thread; bfloat16 and float8 values travel as their bits.
+
+    cpu: the instruction set; by default the one that the environment or the machine says.
+    """
     kinds = elements(model)
     feeds = {name: to_bits(value, kinds.get(name, 0)) for name, value in inputs.items()}
-    outputs = walle_rt.load(str(path)).session(**{"threads": 1, **options}).run(feeds)
-    return {name: to_values(value, kinds.get(name, 0)) for name, value in outputs.items()}
+    before = os.environ.get("WALLE_CPU")
+    if cpu:
+        os.environ["WALLE_CPU"] = cpu  # read whenever a session is made
+    try:
+        session = _converted(path).session(**{"threads": 1, **options})
+    finally:
+        if cpu and before is None:
+            del os.environ["WALLE_CPU"]
+        elif cpu:
+            os.environ["WALLE_CPU"] = str(before)
+    return {name: to_values(value, kinds.get(name, 0)) for name, value in session.run(feeds).items()}
 
 
 def onnxruntime(path: Path, model: onnx.ModelProto, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -65,8 +85,17 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "split-two-threads": {"backend": "cpu,null", "placement": f"random:{SEED}", "threads": 2},
 }
 
+# The flag in /proc/cpuinfo without which a set cannot run here.
+ISA_FLAGS = {"scalar": "", "sse4": "sse4_2", "avx2": "avx2", "avx512": "avx512f"}
+
 ENGINES: dict[str, Runner] = {
     "walle": walle,
     "onnxruntime": onnxruntime,
     **{name: partial(walle, **options) for name, options in SWITCHES.items()},
+    **{isa: partial(walle, cpu=isa) for isa in ISA_FLAGS},
+    **{
+        f"{isa} {name}": partial(walle, cpu=isa, **options)
+        for isa in ISA_FLAGS
+        for name, options in SWITCHES.items()
+    },
 }

@@ -4,6 +4,7 @@ a fresh worker takes over its queue.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -19,25 +20,29 @@ SECONDS_PER_CASE = 120.0
 class Worker:
     """One child process and the case it is busy with."""
 
-    def __init__(self, engine: str, env: dict[str, str]) -> None:
+    def __init__(self, env: dict[str, str]) -> None:
         """Start the process."""
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("worker.py")), engine],
+            [sys.executable, str(Path(__file__).with_name("worker.py"))],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             env={**os.environ, "OMP_NUM_THREADS": "1", **env},
         )  # fmt: skip
 
-    def run(self, case: str) -> str | None:
-        """The case's verdict, or how the process ended while running it."""
-        assert self.process.stdin and self.process.stdout
+    def ask(self, case: str, engines: list[str]) -> None:
+        """Say which case is next, and who is to answer it."""
+        assert self.process.stdin
+        # A process that is gone says so in answer().
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(f"{case}\t{','.join(engines)}\n")
+            self.process.stdin.flush()
+
+    def answer(self) -> str | None:
+        """The next engine's verdict, or how the process ended while that engine ran."""
+        assert self.process.stdout
         overdue = threading.Timer(SECONDS_PER_CASE, self.process.kill)
         overdue.start()
         try:
-            self.process.stdin.write(case + "\n")
-            self.process.stdin.flush()
             line = self.process.stdout.readline()
-        except BrokenPipeError:
-            line = ""
         finally:
             timed_out = not overdue.is_alive()
             overdue.cancel()
@@ -57,33 +62,44 @@ class Worker:
     def close(self) -> None:
         """Let the process end."""
         if self.process.stdin:
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
         if self.process.stdout:
             self.process.stdout.close()
         self.process.wait()
 
 
-def run_all(
-    cases: list[str], engine: str, workers: int | None = None, env: dict[str, str] | None = None
-) -> dict[str, str | None]:
-    """Run the cases; the answer maps each id to None (passed) or the reason it did not pass.
+Verdicts = dict[str, str | None]
 
+
+def run_variants(
+    cases: list[str], engines: list[str], workers: int | None = None, env: dict[str, str] | None = None
+) -> dict[str, Verdicts]:
+    """Run the cases on each engine; per engine, each id's answer is None (passed) or why it did not pass.
+
+    A case is asked once for all engines, which saves 12 of 13 conversions and readings of its files.
     env: variables set for the workers on top of this process's own.
     """
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
     for case in cases:
         waiting.put(case)
-    verdicts: dict[str, str | None] = {}
+    verdicts: dict[str, Verdicts] = {engine: {} for engine in engines}
 
     def serve() -> None:
-        worker = Worker(engine, env or {})
+        worker = Worker(env or {})
         try:
             while True:
-                case = waiting.get_nowait()
-                if not worker.alive:
-                    worker.close()
-                    worker = Worker(engine, env or {})
-                verdicts[case] = worker.run(case)
+                case, left = waiting.get_nowait(), list(engines)
+                while left:
+                    if not worker.alive:
+                        worker.close()
+                        worker = Worker(env or {})
+                    worker.ask(case, left)
+                    # Behind an engine that ended the process, a fresh one goes on with the rest.
+                    while left:
+                        verdicts[left.pop(0)][case] = worker.answer()
+                        if not worker.alive:
+                            break
         except queue.Empty:
             return
         finally:
@@ -96,3 +112,10 @@ def run_all(
     for thread in threads:
         thread.join()
     return verdicts
+
+
+def run_all(
+    cases: list[str], engine: str, workers: int | None = None, env: dict[str, str] | None = None
+) -> Verdicts:
+    """Run the cases on one engine."""
+    return run_variants(cases, [engine], workers, env)[engine]

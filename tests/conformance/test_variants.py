@@ -1,7 +1,6 @@
-"""Every listed case again with each optimisation off, on two threads, and on every instruction set.
+"""All listed cases again under every switch of the planner and on every instruction set of this machine.
 
-And on the null backend: alone, and split at random between it and the CPU. The bar is the suite's own
-tolerance: whatever stage is switched off, and whatever kernel runs where, the results stand.
+With ``--conformance-matrix``: under every switch on every instruction set. What a failure printed repeats it.
 """
 
 from __future__ import annotations
@@ -10,39 +9,59 @@ import platform
 from pathlib import Path
 
 import pytest
-from engines import SEED, SWITCHES
-from pool import run_all
+from engines import ISA_FLAGS, SEED, SWITCHES
+from pool import run_variants
 from suite import listed
 
-# The flag in /proc/cpuinfo without which a set cannot run here.
-ISA_FLAGS = {"scalar": "", "sse4": "sse4_2", "avx2": "avx2", "avx512": "avx512f"}
+pytestmark = [pytest.mark.timeout(2400), pytest.mark.slow]
 
 
-def _failures(verdicts: dict[str, str | None]) -> str:
-    return "\n".join(f"{case}: {reason}" for case, reason in sorted(verdicts.items()) if reason is not None)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    switches = list(SWITCHES)
+    if metafunc.config.getoption("--conformance-matrix"):
+        switches += [f"{isa} {switch}" for isa in ISA_FLAGS for switch in SWITCHES]
+    if "switch" in metafunc.fixturenames:
+        metafunc.parametrize("switch", switches)
 
 
-def _cases() -> list[str]:
-    # The light models take seconds each on the slowest kernels
-    # and hold no operator that the other suites lack.
-    return sorted(case for case in listed() if not case.startswith("light/"))
-
-
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("switch", list(SWITCHES))
-def test_switch_leaves_results_alone(switch: str) -> None:
-    print(f"WALLE_TEST_SEED={SEED}")
-    failures = _failures(run_all(_cases(), switch))
-    assert not failures, f"with {switch}, WALLE_TEST_SEED={SEED}:\n{failures}"
-
-
-@pytest.mark.timeout(1200)
-@pytest.mark.parametrize("isa", list(ISA_FLAGS))
-def test_every_instruction_set_agrees(isa: str) -> None:
+def _missing(variant: str) -> str:
+    """Why this machine cannot run a variant; nothing where it can."""
+    isa = variant.split()[0]
+    if isa not in ISA_FLAGS:
+        return ""
     if platform.machine() not in ("x86_64", "AMD64"):
-        pytest.skip(f"{isa} is an instruction set of x86-64, this machine is {platform.machine()}")
+        return f"{isa} is an instruction set of x86-64, this machine is {platform.machine()}"
     flag = ISA_FLAGS[isa]
     if flag and flag not in Path("/proc/cpuinfo").read_text().split():
-        pytest.skip(f"this processor has no {flag}")
-    failures = _failures(run_all(_cases(), "walle", env={"WALLE_CPU": isa}))
-    assert not failures, f"with WALLE_CPU={isa}:\n{failures}"
+        return f"this processor has no {flag}"
+    return ""
+
+
+@pytest.fixture(scope="module")
+def failures(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Per variant selected in this run, the cases that fail under it and why."""
+    chosen = [getattr(item, "callspec", None) for item in request.session.items]
+    named = [spec.params.get("switch", spec.params.get("isa")) for spec in chosen if spec]
+    variants = [name for name in dict.fromkeys(named) if name and not _missing(name)]
+    # The light models take seconds each on the slowest kernels and hold no operator that the others lack.
+    cases = sorted(case for case in listed() if not case.startswith("light/"))
+    print(f"WALLE_TEST_SEED={SEED}")
+    return {
+        variant: "\n".join(f"{case}: {why}" for case, why in sorted(verdicts.items()) if why is not None)
+        for variant, verdicts in run_variants(cases, variants).items()
+    }
+
+
+def _check(variant: str, failures: dict[str, str]) -> None:
+    if missing := _missing(variant):
+        pytest.skip(missing)
+    assert not failures[variant], f"with {variant}, WALLE_TEST_SEED={SEED}:\n{failures[variant]}"
+
+
+def test_switch_leaves_results_alone(switch: str, failures: dict[str, str]) -> None:
+    _check(switch, failures)
+
+
+@pytest.mark.parametrize("isa", list(ISA_FLAGS))
+def test_every_instruction_set_agrees(isa: str, failures: dict[str, str]) -> None:
+    _check(isa, failures)
