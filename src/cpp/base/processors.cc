@@ -1,4 +1,5 @@
-// How many processors this process may keep busy: affinity mask, then the cgroup's quota.
+// How many processors this process may keep busy: affinity mask, then the cgroup's quota; of a given machine
+// (base/machine.h) as many as it has.
 #include <sched.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "base/limits.h"
+#include "base/machine.h"
 #include "base/thread_pool.h"
 
 namespace walle::base {
@@ -53,6 +55,11 @@ int cgroup_limit() {
 }  // namespace
 
 int available_processors() {
+  const Result<const Machine*> given = given_machine();
+  return given.ok() && *given ? (*given)->processors : real_processors();
+}
+
+int real_processors() {
   static const int quota = cgroup_limit();
   int processors = static_cast<int>(std::thread::hardware_concurrency());
 #if defined(__linux__)

@@ -31,7 +31,9 @@ class TaskRef {
 // all are done.
 void parallel_for(int64_t tasks, int threads, TaskRef fn);
 
-// Processors this process may use (affinity and cgroup quota considered).
+// Processors this process may use (affinity and cgroup quota considered), or those of a given machine
+// (base/machine.h), which may be more or fewer.
 int available_processors();
+int real_processors();
 
 }  // namespace walle::base

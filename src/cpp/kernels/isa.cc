@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/cpu_features.h"
+#include "base/machine.h"
 
 namespace walle::kernels {
 
@@ -37,16 +38,19 @@ std::string_view isa_name(Isa isa) {
 }
 
 const std::vector<Isa>& supported_isas() {
-  // Not a global: nothing runs when the library is loaded.
-  static const std::vector<Isa> sets = [] {
-    std::vector<Isa> found;
-    std::ranges::copy_if(kCompiled, std::back_inserter(found), runs_here);
-    return found;
+  // Not a global: nothing runs when the library is loaded. One list for each best set, because a given
+  // machine may have fewer than this one and a machine with a set has those before it.
+  static const std::vector<std::vector<Isa>> lists = [] {
+    std::vector<std::vector<Isa>> out;
+    for (const Isa& best : kCompiled) out.emplace_back(std::begin(kCompiled), &best + 1);
+    return out;
   }();
-  return sets;
+  return lists[std::max<int64_t>(std::ranges::count_if(kCompiled, runs_here), 1) - 1];
 }
 
 Result<Isa> select_isa() {
+  // Whatever a WALLE_MACHINE that nobody understands was to test would not be tested.
+  WALLE_TRY(base::given_machine());
   const char* forced = std::getenv("WALLE_CPU");
   // Set to nothing counts as not set: that is how shells unset a variable for one command.
   if (!forced || !*forced) return supported_isas().back();

@@ -15,10 +15,10 @@ namespace {
 Result<search::SearchOptions> search_options(SharedState& shared) {
   const SessionOptions& options = shared.options;
   // The profile of a machine without a table lies beside the plans, or where those of tuned sessions would.
-  if (!shared.costs)
-    shared.costs =
-        search::machine_costs(host_backend(), base::Env::system(), search::cache_folder(options.plan_cache));
-
+  if (!shared.costs) {
+    WALLE_ASSIGN(shared.costs, search::machine_costs(host_backend(), base::Env::system(),
+                                                     search::cache_folder(options.plan_cache)));
+  }
   WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));
   WALLE_ASSIGN(const double most_error, error_limit(options.accuracy));
   return search::SearchOptions{.threads = options.threads,

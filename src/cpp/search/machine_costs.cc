@@ -1,12 +1,14 @@
 #include "search/machine_costs.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 
 #include "base/bytes.h"
+#include "base/machine.h"
 
 namespace walle::search {
 
@@ -24,6 +26,30 @@ constexpr double DeviceProfile::* kFigures[] = {&DeviceProfile::flop,    &Device
 bool fitted_for(const CostTable& table, const backends::Backend& host) {
   return std::ranges::any_of(table.profiles,
                              [&](const DeviceProfile& p) { return host.target().starts_with(p.isa + " "); });
+}
+
+constexpr std::string_view kNone = "none";
+
+struct ScaledRow {
+  std::string_view name, isa;
+  std::array<double, 6> ns;
+};
+constexpr ScaledRow kScaled[] = {
+#define WALLE_SCALED_COSTS(name, isa, ...) {name, isa, {__VA_ARGS__}},
+#include "search/tables/scaled.inc"
+#undef WALLE_SCALED_COSTS
+};
+
+// Of the given machine; empty: as the real one's.
+Result<std::string> given_costs() {
+  WALLE_ASSIGN(const base::Machine* machine, base::given_machine());
+  if (!machine || machine->costs.empty()) return std::string();
+  const std::vector<std::string_view> known = cost_names();
+  if (std::ranges::find(known, machine->costs) != known.end()) return machine->costs;
+  std::string names;
+  for (const std::string_view n : known) names += (names.empty() ? "" : ", ") + std::string(n);
+  return argument_error("costs=" + machine->costs, "one of " + names, "environment variable WALLE_MACHINE",
+                        "leave costs= out for those of the real machine");
 }
 
 // What a profile holds for: the device, and what of it the session may use.
@@ -65,6 +91,11 @@ const CostTable* table_for(std::string_view device) {
   return nullptr;
 }
 
+const CostTable* table_named(std::string_view name) {
+  const auto found = std::ranges::find(cost_tables(), name, &CostTable::name);
+  return found == cost_tables().end() ? nullptr : &*found;
+}
+
 DeviceProfile kept_profile(const backends::Backend& host, base::Env& env, const std::string& folder) {
   const std::string machine = machine_of(host);
   const std::string path = folder + "/machine.profile";
@@ -77,17 +108,41 @@ DeviceProfile kept_profile(const backends::Backend& host, base::Env& env, const 
   return measured;
 }
 
-std::shared_ptr<const CostModel> machine_costs(const backends::Backend& host, base::Env& env,
-                                               const std::string& folder) {
+std::vector<std::string_view> cost_names() {
+  std::vector<std::string_view> out;
+  for (const CostTable& t : cost_tables()) out.push_back(t.name);
+  for (const ScaledRow& r : kScaled)
+    if (out.back() != r.name) out.push_back(r.name);
+  out.push_back(kNone);
+  return out;
+}
+
+std::optional<DeviceProfile> scaled_profile(std::string_view name, std::string_view isa) {
+  const ScaledRow* found = nullptr;
+  for (const ScaledRow& r : kScaled)
+    if (r.name == name && (!found || r.isa == isa)) found = &r;
+  if (!found) return std::nullopt;
+  const auto& ns = found->ns;
+  // A phone's kernels of another architecture stand for those of as many lanes here.
+  return DeviceProfile{std::string(isa), ns[0], ns[1], ns[2], ns[3], ns[4], ns[5]};
+}
+
+Result<std::shared_ptr<const CostModel>> machine_costs(const backends::Backend& host, base::Env& env,
+                                                       const std::string& folder) {
   static std::mutex mutex;
   static auto& made = *new std::map<std::string, std::shared_ptr<const CostModel>>;  // outlives all sessions
+  WALLE_ASSIGN(const std::string name, given_costs());
   const char* variable = std::getenv("WALLE_COSTS");
-  const bool profiled = variable && std::string_view(variable) == "profile";
+  const bool profiled = name == kNone || (variable && std::string_view(variable) == "profile");
   const std::lock_guard lock(mutex);
   std::shared_ptr<const CostModel>& model = made[machine_of(host) + (profiled ? "|profile" : "")];
   if (model) return model;
-  const CostTable* table = table_for(host.device());
-  if (!profiled && table && fitted_for(*table, host)) {
+  const CostTable* table = name.empty() ? table_for(host.device()) : table_named(name);
+  const std::string isa = host.target().substr(0, host.target().find(' '));
+  const std::optional<DeviceProfile> scaled = profiled ? std::nullopt : scaled_profile(name, isa);
+  if (scaled) {
+    model = std::make_shared<CostModel>(cost_tables().front(), *scaled);
+  } else if (!profiled && table && fitted_for(*table, host)) {
     model = std::make_shared<CostModel>(*table);
   } else {
     model = std::make_shared<CostModel>(cost_tables().front(), kept_profile(host, env, folder));

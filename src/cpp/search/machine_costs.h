@@ -11,12 +11,20 @@
 namespace walle::search {
 
 // `folder` keeps the profile of machines without a table (docs/reference/formats/machine-profile.md); empty:
-// measured by every process. Made once per process and instruction set. Thread-safe.
-std::shared_ptr<const CostModel> machine_costs(const backends::Backend& host, base::Env& env,
-                                               const std::string& folder);
+// measured by every process. Made once per process, instruction set and given machine. Thread-safe. An
+// argument error for a given machine (base/machine.h) whose costs nobody knows.
+Result<std::shared_ptr<const CostModel>> machine_costs(const backends::Backend& host, base::Env& env,
+                                                       const std::string& folder);
+
+// What a given machine may name as its costs: a fitted table, a machine that the first table is scaled for
+// (tables/scaled.inc), or "none", a machine without a table, which is measured.
+std::vector<std::string_view> cost_names();
+// Of a machine of scaled.inc whose kernels use this instruction set; nothing for another name.
+std::optional<backends::DeviceProfile> scaled_profile(std::string_view name, std::string_view isa);
 
 // The parts of it, for tests.
 const CostTable* table_for(std::string_view device);
+const CostTable* table_named(std::string_view name);
 // The profile in the file, if it is whole and of this machine; else measured, and the file replaced. A file
 // that cannot be written is no error: the next process measures again.
 backends::DeviceProfile kept_profile(const backends::Backend& host, base::Env& env,

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 
+#include "base/machine.h"
 #include "kernels/isa.h"
 #include "op_case.h"
 
@@ -164,6 +165,12 @@ class RandomCandidates : public ::testing::Test {
   // All candidates of one shape, the first of which is the reference.
   void compare(const Case& c, uint32_t seed) {
     std::optional<std::vector<Tensor>> want;
+    // Every shape as another machine, with all sets of this one.
+    const auto profiles = base::machine_profiles();
+    base::Machine machine = profiles[seed % profiles.size()];
+    machine.isa = "avx512";
+    SCOPED_TRACE("as " + machine.name);
+    const base::MachineScope scope(machine);
     for (const kernels::Isa isa : kernels::supported_isas()) {
       setenv("WALLE_CPU", std::string(kernels::isa_name(isa)).c_str(), 1);
       for (int threads : {1, 2})

@@ -9,10 +9,6 @@
 namespace walle::backends::cpu {
 
 namespace {
-// The outer cache as a multiple of a core's own: 8 to 32 MB where that has 0.5 to 2, what a core may count on
-// of a cache that others use as well.
-constexpr double kOuterShare = 16;
-
 void add_operands(const NodeView& node, Features& f) {
   double moved = 0;
   double constants = 0;
@@ -52,8 +48,7 @@ Quantity level_of(double bytes) {
   const base::CpuFeatures& cpu = base::cpu_features();
   if (bytes <= static_cast<double>(cpu.l1_bytes)) return Quantity::l1_bytes;
   if (bytes <= static_cast<double>(cpu.l2_bytes)) return Quantity::l2_bytes;
-  return bytes <= kOuterShare * static_cast<double>(cpu.l2_bytes) ? Quantity::l3_bytes
-                                                                  : Quantity::memory_bytes;
+  return bytes <= static_cast<double>(cpu.outer_bytes) ? Quantity::l3_bytes : Quantity::memory_bytes;
 }
 
 Candidate single_candidate(const NodeView& node, std::string_view kernel, int threads) {

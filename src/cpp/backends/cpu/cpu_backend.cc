@@ -5,6 +5,7 @@
 #include "backends/cpu/blocked/blocked_backend.h"
 #include "backends/cpu/profile.h"
 #include "backends/cpu/table_backend.h"
+#include "base/machine.h"
 
 namespace walle::backends::cpu {
 
@@ -27,9 +28,9 @@ class CpuBackend final : public TableBackend {
     std::string sets;
     for (const kernels::Isa isa : kernels::supported_isas())
       sets += (sets.empty() ? "" : ", ") + std::string(isa_name(isa));
-    return (chosen.ok() ? std::string(isa_name(*chosen))
-                        : "nothing: WALLE_CPU names no set of this machine") +
-           " (of " + sets + ")";
+    const std::string given = base::given_machine_text();
+    return (chosen.ok() ? std::string(isa_name(*chosen)) : "nothing: " + chosen.error().text().given) +
+           " (of " + sets + ")" + (given.empty() ? "" : " as " + given);
   }
 
   std::string device() const override { return processor_name(); }

@@ -174,9 +174,7 @@ class Worker {
   float* inputs_;
   float* sums_;
 };
-// How far a core may count on the outer cache, as a multiple of its own (backends/cpu/candidates.cc), and
-// what a byte from memory takes as a multiple of one from there: 3 on Zen 3, 4 on Zen 4.
-constexpr int64_t kOuterShare = 16;
+// What a byte from memory takes as a multiple of one from the outer cache: 3 on Zen 3, 4 on Zen 4.
 constexpr double kMemoryPrice = 4;
 // Tiles at once where they do not stay in the second-level cache. All 196 of 256 channels on 56 x 56 took
 // three times as long as 49 of them.
@@ -191,7 +189,7 @@ double traffic(const Winograd& w, int64_t block) {
   const auto passes = static_cast<double>(ceil_div(w.tiles(), block));
   const auto inputs = static_cast<double>(position_bytes * w.shape.c * w.tiles());
   const bool stays = position_bytes * w.shape.c * block <= l2 / 2;
-  const double price = weights > static_cast<double>(kOuterShare * l2) ? kMemoryPrice : 1;
+  const double price = weights > static_cast<double>(base::cpu_features().outer_bytes) ? kMemoryPrice : 1;
   return passes * weights * price + (stays ? 0 : static_cast<double>(panels(w)) * inputs);
 }
 
@@ -206,7 +204,8 @@ int64_t best_block(const Winograd& w) {
   const auto evenly = [&](int64_t most) { return ceil_div(tiles, ceil_div(tiles, most)); };
   const int64_t least = 2 * w.table->rows;
   const int64_t near = evenly(std::max(l2 / 2 / tile_bytes, least));
-  const int64_t far = evenly(std::max(std::min(kMostTiles, kOuterShare / 2 * l2 / tile_bytes), least));
+  const int64_t far =
+      evenly(std::max(std::min(kMostTiles, base::cpu_features().outer_bytes / 2 / tile_bytes), least));
   return far > near && traffic(w, far) < traffic(w, near) ? far : near;
 }
 }  // namespace

@@ -1,0 +1,33 @@
+// What the real processor can do, asked once: instruction sets the operating system also saves, and cache
+// sizes. Blocks and plans ask cpu_features(), whose answer a given machine replaces.
+#pragma once
+
+#include <cstdint>
+
+namespace walle::base {
+
+struct CpuFeatures {
+  bool sse4 = false;  // SSE4.2
+  // AVX2 and FMA. Kernels of this set also use F16C, which is not asked for: no processor is known that has
+  // the other two without it.
+  bool avx2 = false;
+  bool avx512 = false;  // F, BW, DQ and VL together: what the server cores since Skylake have in common
+  bool avx512_vnni = false;
+  bool avx512_bf16 = false;
+  bool neon = false;
+  // Data, of one core. Modest guesses where the system does not say: blocks made for a smaller cache fit a
+  // larger one, and not the other way round.
+  int64_t l1_bytes = 32 << 10;
+  int64_t l2_bytes = 512 << 10;
+  // What a core may count on of the outer cache, which others use as well: outer_share(l2_bytes), whatever
+  // the system says of its size. Where a given machine has less or none, that; never less than l2_bytes.
+  int64_t outer_bytes = 0;
+};
+
+// 8 to 32 MB where a core's own cache has 0.5 to 2.
+constexpr int64_t outer_share(int64_t l2_bytes) { return 16 * l2_bytes; }
+
+// Immutable after the first call; thread-safe.
+const CpuFeatures& detected_cpu_features();
+
+}  // namespace walle::base
