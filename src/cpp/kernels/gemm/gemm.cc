@@ -23,6 +23,11 @@ constexpr int64_t kMinInner = 64;
 // on a Zen 4 core (128 x 768 x 3072: 101 -> 106 GFLOP/s). Not for a few rows, whose C costs little to read: 1
 // x 2048 x 1000 takes 0.28 ms, and 0.34 with four.
 constexpr int64_t kInnerCaches = 4;
+// At most as deep where a tile of few rows sums the part in one chain (kChain in gemm_simd.cc does it within
+// the other tiles): whatever the cache holds, one sum of s terms is off by sqrt(s / 144) times what sums of
+// 144 terms are, which is 1.63 here; at most 2 is promised (tests/cpp/kernels/sums_test.cc). 48 KB and four
+// lanes made it 768, and 2.3.
+constexpr int64_t kPlainChain = 384;
 constexpr int64_t kMaxGroup = 32;  // B panels made together: 4 KiB of a row of C with 32 columns each
 
 using base::ceil_div;
@@ -49,7 +54,8 @@ Blocking blocking_for(const GemmTable& t, int64_t m, int64_t k) {
   const int64_t depth_blocks = std::max<int64_t>(ceil_div(k, std::max(floats / b.rows, kMinDepth)), 1);
   b.depth = std::max<int64_t>(ceil_div(k, depth_blocks), 1);
   const int64_t caches = m > t.mr_plain ? kInnerCaches : 1;
-  const int64_t fits = std::max(caches * cpu.l1_bytes * 7 / 8 / (kFloatBytes * (t.nr + t.mr)), kMinInner);
+  const int64_t held = std::max(caches * cpu.l1_bytes * 7 / 8 / (kFloatBytes * (t.nr + t.mr)), kMinInner);
+  const int64_t fits = m > t.mr_plain ? held : std::min(held, kPlainChain);
   b.inner = std::max<int64_t>(ceil_div(b.depth, ceil_div(b.depth, fits)), 1);
   b.group = std::clamp<int64_t>(cpu.l2_bytes / 4 / (kFloatBytes * t.nr * b.depth), 1, kMaxGroup);
   return b;
@@ -78,6 +84,10 @@ int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
 // One row by 8192 x 8192 takes 28 ms, 38 with B packed; 8, 32 and 64 rows at once 34, 30 and 37, 4 rows 34
 // (one thread of a busy Xeon).
 constexpr int64_t kStreamedDepth = 16;
+// Sums of at most as many steps join in C one after the other, which makes 1.6 of the 2 that is promised; a
+// deeper product takes deeper steps. With 16 rows a step 2 x 310 x 60000 was off by 2.6 times as much; 2 x
+// 512 x 16384 takes 3.1 ms now and 3.6 then (avx2 on Zen 4).
+constexpr int64_t kStreamedSteps = 512;
 
 bool streams_b(const GemmTable& t, const Gemm& g) {
   return !g.packed_b && !g.panels.fill && g.b.col_stride == 1 &&
@@ -85,8 +95,8 @@ bool streams_b(const GemmTable& t, const Gemm& g) {
 }
 
 // Never asks for more workspace than the blocks it stands for.
-Blocking streamed(Blocking b) {
-  b.depth = std::min(b.depth, kStreamedDepth);
+Blocking streamed(Blocking b, int64_t k) {
+  b.depth = std::min(b.depth, std::clamp(ceil_div(k, kStreamedSteps), kStreamedDepth, kPlainChain));
   b.inner = b.depth;
   b.group = 1;
   return b;
@@ -102,7 +112,7 @@ class Worker {
   Worker(const GemmTable& table, const Gemm& g, std::byte* workspace)
       : table_(table),
         g_(g),
-        blocks_(streams_b(table, g) ? streamed(blocking_for(table, g.m, g.k))
+        blocks_(streams_b(table, g) ? streamed(blocking_for(table, g.m, g.k), g.k)
                                     : blocking_for(table, g.m, g.k)),
         a_buffer_(reinterpret_cast<float*>(workspace)),
         b_buffer_(a_buffer_ + a_elements(table, g.m, g.k, g.packed_a != nullptr)),
