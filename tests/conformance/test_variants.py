@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from engines import ISA_FLAGS, SEED, SWITCHES
 from pool import run_variants
+from random_seed import command
 from suite import listed
 
 pytestmark = [pytest.mark.timeout(2400), pytest.mark.slow]
@@ -45,7 +46,6 @@ def failures(request: pytest.FixtureRequest) -> dict[str, str]:
     variants = [name for name in dict.fromkeys(named) if name and not _missing(name)]
     # The light models take seconds each on the slowest kernels and hold no operator that the others lack.
     cases = sorted(case for case in listed() if not case.startswith("light/"))
-    print(f"WALLE_TEST_SEED={SEED}")
     return {
         variant: "\n".join(f"{case}: {why}" for case, why in sorted(verdicts.items()) if why is not None)
         for variant, verdicts in run_variants(cases, variants).items()
@@ -55,7 +55,8 @@ def failures(request: pytest.FixtureRequest) -> dict[str, str]:
 def _check(variant: str, failures: dict[str, str]) -> None:
     if missing := _missing(variant):
         pytest.skip(missing)
-    assert not failures[variant], f"with {variant}, WALLE_TEST_SEED={SEED}:\n{failures[variant]}"
+    print(f"repeat with: {command(SEED)}")
+    assert not failures[variant], f"with {variant}:\n{failures[variant]}"
 
 
 def test_switch_leaves_results_alone(switch: str, failures: dict[str, str]) -> None:

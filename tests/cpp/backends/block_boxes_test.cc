@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <random>
 
 #include "backends/cpu/blocked/blocked_memory.h"
 #include "kernels/raster/box_copy.h"
 #include "raster/canonical.h"
+#include "seed.h"
 
 namespace walle::backends::cpu {
 namespace {
@@ -111,10 +111,7 @@ TEST(BlockBox, RefusesWhatMovesLanes) {
 }
 
 TEST(BlockBox, RandomRegionsMoveTheSameOrAreRefused) {
-  const char* text = std::getenv("WALLE_TEST_SEED");
-  const auto seed = text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : 7u;
-  SCOPED_TRACE("WALLE_TEST_SEED=" + std::to_string(seed));
-  std::mt19937 rng(seed);
+  std::mt19937 rng(test_seed(7));
   const auto draw = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(rng);
   };

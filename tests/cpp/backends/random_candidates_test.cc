@@ -1,7 +1,7 @@
 // Every candidate on random shapes against the reference, on every instruction set, with one and two threads.
 //
 // 50,000 pairs of a candidate and a shape; WALLE_CANDIDATE_PAIRS says another number. A failure names the
-// seed of its shape: WALLE_CANDIDATE_SEED=<seed> WALLE_CANDIDATE_PAIRS=1 runs that shape alone.
+// seed of its shape: WALLE_TEST_SEED=<seed> WALLE_CANDIDATE_PAIRS=1 runs that shape alone.
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -10,6 +10,7 @@
 #include "base/machine.h"
 #include "kernels/isa.h"
 #include "op_case.h"
+#include "seed.h"
 
 namespace walle::backends {
 namespace {
@@ -179,8 +180,7 @@ class RandomCandidates : public ::testing::Test {
           for (const Candidate& candidate : backend->candidates(c.view(), threads)) {
             SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " +
                          std::string(kernels::isa_name(isa)) + " threads " + std::to_string(threads) +
-                         "; again: WALLE_CANDIDATE_SEED=" + std::to_string(seed) +
-                         " WALLE_CANDIDATE_PAIRS=1");
+                         "; again: WALLE_TEST_SEED=" + std::to_string(seed) + " WALLE_CANDIDATE_PAIRS=1");
             const auto got = c.run_on(*backend, candidate, threads);
             ASSERT_TRUE(got.ok()) << got.error().message();
             if (!want) want = *got;
@@ -212,7 +212,7 @@ class RandomCandidates : public ::testing::Test {
 
 TEST_F(RandomCandidates, AgreeWithTheReference) {
   const uint32_t most = number(std::getenv("WALLE_CANDIDATE_PAIRS"), 50'000);
-  const uint32_t first = number(std::getenv("WALLE_CANDIDATE_SEED"), std::random_device()());
+  const uint32_t first = test_seed();
   std::cout << "first seed " << first << ", " << most << " pairs\n";
   for (uint32_t seed = first; pairs_ < most; ++seed) {
     const Case c = make(seed);

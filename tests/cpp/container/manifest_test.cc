@@ -7,6 +7,7 @@
 #include <random>
 
 #include "container/task/task_names.h"
+#include "seed.h"
 
 namespace walle::container {
 namespace {
@@ -214,9 +215,7 @@ TEST(Manifest, EveryFlippedBitIsSurvived) {
 }
 
 TEST(Manifest, RandomDamageIsSurvived) {
-  const auto seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   const std::string good = packed(whole());
   for (int round = 0; round < 2000; ++round) {
     std::string bad = good;

@@ -11,6 +11,7 @@
 #include "kernels/compare.h"
 #include "kernels/conv/conv_reference.h"
 #include "kernels/pool/pool_reference.h"
+#include "seed.h"
 
 namespace walle::kernels {
 namespace {
@@ -36,7 +37,7 @@ class BlockedRandom : public testing::Test {
   }
 
  private:
-  const uint32_t seed_ = std::random_device()();
+  const uint32_t seed_ = test_seed();
   std::mt19937 rng_{seed_};
 };
 

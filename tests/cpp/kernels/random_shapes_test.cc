@@ -6,6 +6,7 @@
 #include "kernels/conv/conv_reference.h"
 #include "kernels/gemm/gemm_reference.h"
 #include "kernels/pool/pool_reference.h"
+#include "seed.h"
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
@@ -13,7 +14,7 @@ namespace {
 
 class RandomShapes : public ::testing::Test {
  protected:
-  RandomShapes() : seed_(std::random_device()()), rng_(seed_) {}
+  RandomShapes() : seed_(test_seed()), rng_(seed_) {}
 
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(rng_() % static_cast<uint64_t>(high - low + 1));

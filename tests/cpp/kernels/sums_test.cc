@@ -13,6 +13,7 @@
 #include "kernels/conv/lane_windows.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
+#include "seed.h"
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
@@ -56,7 +57,7 @@ class Ratio {
 
 class Sums : public ::testing::Test {
  protected:
-  Sums() : seed_(std::random_device()()) {}
+  Sums() : seed_(test_seed()) {}
   std::string trace(Isa isa) const { return std::string(isa_name(isa)) + " seed " + std::to_string(seed_); }
   std::byte* scratch(int64_t bytes) {
     scratch_ = *Buffer::allocate(static_cast<size_t>(bytes) + 64);

@@ -7,6 +7,8 @@
 #include <limits>
 #include <random>
 
+#include "seed.h"
+
 namespace walle::kernels {
 namespace {
 
@@ -50,9 +52,7 @@ Forest<float> random_forest(std::mt19937& rng, int trees, int depth, int64_t tar
 }
 
 TEST(Tree, FlatEqualsNodeByNode) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 rng(seed);
+  std::mt19937 rng(test_seed());
   for (int trial = 0; trial < 200; ++trial) {
     const auto how = static_cast<TreeSum>(rng() % 4);
     const int64_t targets = 1 + rng() % 3;

@@ -7,6 +7,7 @@
 #include "ops/composite/conv_phases.h"
 #include "ops/composite/transposed_window.h"
 #include "run_op.h"
+#include "seed.h"
 
 namespace walle::ops {
 namespace {
@@ -16,11 +17,6 @@ struct Drawn {
   Shape x, w;
   bool bias = false;
 };
-
-uint32_t seed() {
-  const char* text = std::getenv("WALLE_TEST_SEED");
-  return text ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : 20261123;
-}
 
 int64_t draw(std::mt19937& rng, int64_t low, int64_t high) {
   return std::uniform_int_distribution<int64_t>(low, high)(rng);
@@ -102,7 +98,7 @@ std::vector<double> definition(const Window& win, const std::vector<Tensor>& in,
 }
 
 TEST(ConvTranspose, BothWaysAreTheDefinition) {
-  std::mt19937 rng(seed());
+  std::mt19937 rng(test_seed(20261123));
   int drawn = 0;
   int phased = 0;
   int products = 0;
@@ -116,9 +112,8 @@ TEST(ConvTranspose, BothWaysAreTheDefinition) {
     for (const DType dtype : {DType::float32, DType::float64}) {
       std::vector<Tensor> in{noise(rng, dtype, d.x), noise(rng, dtype, d.w)};
       if (d.bias) in.push_back(noise(rng, dtype, Shape{d.w[1] * group}));
-      SCOPED_TRACE("WALLE_TEST_SEED=" + std::to_string(seed()) + " case " + std::to_string(i) + ": X" +
-                   d.x.text() + " W" + d.w.text() + " {" + d.attributes.text() + "} " +
-                   std::string(dtype_name(dtype)));
+      SCOPED_TRACE("case " + std::to_string(i) + ": X" + d.x.text() + " W" + d.w.text() + " {" +
+                   d.attributes.text() + "} " + std::string(dtype_name(dtype)));
       const auto got = run_op("ConvTranspose", d.attributes, in);
       ASSERT_TRUE(got.ok()) << got.error().message();
       const std::vector<double> want = definition(*win, in, (*got)[0].shape(), group);

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <random>
 
 #include "ops/lower.h"
 #include "ops/registry.h"
 #include "raster/reference.h"
+#include "seed.h"
 
 namespace walle::ops {
 namespace {
@@ -224,8 +224,7 @@ class RandomGraph {
 };
 
 TEST(MergePlans, RandomGraphsComputeTheSame) {
-  const char* given = std::getenv("WALLE_TEST_SEED");
-  const auto first = given ? static_cast<uint32_t>(std::atoll(given)) : std::random_device{}();
+  const uint32_t first = test_seed();
   size_t before = 0, after = 0;
   for (uint32_t seed = first; seed < first + 1500; ++seed) {
     Builder b;

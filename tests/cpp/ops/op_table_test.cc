@@ -1,9 +1,9 @@
 // The operator table itself: complete rows, and no shape rule or decomposition that a hostile node can break.
-#include <cstdlib>
 #include <random>
 #include <set>
 
 #include "run_op.h"
+#include "seed.h"
 
 namespace walle::ops {
 namespace {
@@ -120,8 +120,7 @@ class Hostile {
 // Whatever they accept must have shapes within the limits; what they refuse must be a model's or a caller's
 // fault, never ours.
 TEST(OpTable, HostileNodesAreRefusedOrPlanned) {
-  const char* given = std::getenv("WALLE_TEST_SEED");  // another one finds other combinations
-  const auto seed = given ? static_cast<uint32_t>(std::strtoul(given, nullptr, 10)) : 1U;
+  const uint32_t seed = test_seed(1);  // another one finds other combinations
   Hostile hostile(seed);
   int accepted = 0, refused = 0;
   for (const ir::OpDef* op : all_ops()) {

@@ -3,25 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 #include "random_moves.h"
 #include "raster/simplify.h"
+#include "seed.h"
 
 namespace walle::raster {
 namespace {
 
 using namespace testing;  // NOLINT: the helpers are this test's vocabulary
 
-uint32_t seed_of_run() {
-  if (const char* given = std::getenv("WALLE_TEST_SEED")) return static_cast<uint32_t>(std::atoll(given));
-  return std::random_device{}();
-}
-
 // Chains of movement, merged step by step, against the copies one after the other.
 TEST(Compose, RandomChainsCopyTheSame) {
-  const uint32_t first_seed = seed_of_run();
+  const uint32_t first_seed = test_seed();
   int merges = 0, refused = 0;
   for (uint32_t round = 0; round < 4000; ++round) {
     const uint32_t seed = first_seed + round;

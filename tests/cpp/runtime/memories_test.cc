@@ -8,6 +8,7 @@
 #include "ops/registry.h"
 #include "runtime/backend_list.h"
 #include "search/make_plan.h"
+#include "seed.h"
 
 namespace walle::runtime {
 namespace {
@@ -55,8 +56,7 @@ TEST(Memories, ResultsDoNotDependOnWhereNodesRun) {
   const auto model = mixed();
   auto host = *model->session({});
   std::vector<SessionOptions> others{{.backend = "null"}, {.backend = "null,cpu"}, {.backend = "cpu,null"}};
-  const auto seed = std::random_device()();
-  std::mt19937 rng(seed);
+  std::mt19937 rng(test_seed());
   for (int lot = 0; lot < 20; ++lot)
     others.push_back({.backend = "cpu,null", .placement = "random:" + std::to_string(rng())});
   for (const SessionOptions& options : others) {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/fault_env.h"
+#include "seed.h"
 
 namespace walle::store {
 namespace {
@@ -383,9 +384,7 @@ TEST(Tables, FlippedBitsAreToldOf) {
       ASSERT_TRUE(tables->checkpoint(writer.frame(), 50).ok());
     }
   }
-  const uint64_t seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   const std::vector<std::string> files = *whole.list_files(kDir);
   for (int trial = 0; trial < 300; ++trial) {
     FaultEnv env;

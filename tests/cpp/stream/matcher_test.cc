@@ -69,17 +69,18 @@ TEST(Matcher, AgreesWithEnumerationOnRandomCases) {
         // Up to its removal: what it fired must be a prefix of what it would have fired.
         const auto whole =
             BruteForce(c.specs[t], catalog, c.events, counts_from(c, t)).run(c.events.size(), end);
-        ASSERT_LE(got[t].size(), whole.size()) << "seed " << seed << ": " << c.triggers[t].text;
+        ASSERT_LE(got[t].size(), whole.size()) << "WALLE_STREAM_SEED=" << seed << ": " << c.triggers[t].text;
         ASSERT_TRUE(std::equal(got[t].begin(), got[t].end(), whole.begin()))
-            << "seed " << seed << ": " << c.triggers[t].text;
+            << "WALLE_STREAM_SEED=" << seed << ": " << c.triggers[t].text;
         continue;
       }
       const auto want =
           BruteForce(c.specs[t], catalog, c.events, counts_from(c, t)).run(c.events.size(), end);
       fired += static_cast<int64_t>(want.size());
       ASSERT_EQ(got[t].size(), want.size())
-          << "seed " << seed << " trigger " << t << ": " << c.triggers[t].text;
-      ASSERT_TRUE(got[t] == want) << "seed " << seed << " trigger " << t << ": " << c.triggers[t].text;
+          << "WALLE_STREAM_SEED=" << seed << " trigger " << t << ": " << c.triggers[t].text;
+      ASSERT_TRUE(got[t] == want) << "WALLE_STREAM_SEED=" << seed << " trigger " << t << ": "
+                                  << c.triggers[t].text;
     }
   }
   if (!only) {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/fault_env.h"
+#include "seed.h"
 
 namespace walle::stream {
 namespace {
@@ -79,9 +80,7 @@ TEST(Outbox, RecordsAreNumberedPerStreamAndGoWhenAcknowledged) {
 
 // Against a list that does the same slowly: by priority, then by time.
 TEST(Outbox, WhatIsLowestAndOldestLeavesAFullOutboxAndIsCounted) {
-  const uint64_t seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test_seed());
   FaultEnv env;
   auto outbox = opened(env, {.max_bytes = 1 << 20, .max_records = 20});
   struct Kept {

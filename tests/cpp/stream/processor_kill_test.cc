@@ -168,10 +168,10 @@ TEST(ProcessorKill, EveryFiringIsDoneOnceUnderItsNumber) {
     for (const auto& [name, firings] : want.firings) {
       fired += firings.size();
       const auto at = got.firings.find(name);
-      ASSERT_TRUE(at != got.firings.end()) << "seed " << seed << " task " << name;
-      ASSERT_EQ(at->second, firings) << "seed " << seed << " task " << name;
+      ASSERT_TRUE(at != got.firings.end()) << "WALLE_STREAM_SEED=" << seed << " task " << name;
+      ASSERT_EQ(at->second, firings) << "WALLE_STREAM_SEED=" << seed << " task " << name;
     }
-    ASSERT_EQ(want.firings.size(), got.firings.size()) << "seed " << seed;
+    ASSERT_EQ(want.firings.size(), got.firings.size()) << "WALLE_STREAM_SEED=" << seed;
   }
   if (!only) {
     EXPECT_GT(fired, kCases) << "the cases must be dense enough to mean something";

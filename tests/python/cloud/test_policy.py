@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 from cloud.fleet import package, wish
+from random_seed import random_seed
 
 from walle_rt._core import policy as native
 from walle_rt.cloud.release import Controller, MemoryStore, Plan, Policy
@@ -122,9 +122,7 @@ def tree(rng: random.Random, depth: int) -> tuple[str, Holds]:
 
 
 def test_random_policies_mean_what_the_reference_says() -> None:
-    seed = int(os.environ.get("WALLE_TEST_SEED", random.SystemRandom().randrange(2**32)))
-    print(f"seed {seed} (WALLE_TEST_SEED)")
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     devices = [device(rng) for _ in range(25)]
     compared = 0
     for _ in range(300):
@@ -231,9 +229,7 @@ def test_mistakes_are_told_with_their_place(text: str, told: list[str]) -> None:
 
 
 def test_any_text_is_a_policy_or_an_error() -> None:
-    seed = random.SystemRandom().randrange(2**32)
-    print(f"seed {seed}")
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     words = [
         "os",
         "app",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from random_seed import random_seed
 
 from walle_rt import ArgumentError, NetworkError, _core
 from walle_rt.cloud.sink import Endpoint, FeatureTables, Limits, Message, SinkStore
@@ -82,9 +83,7 @@ def test_the_same_number_of_another_stream_or_device_is_another_record(store: Si
 
 
 def test_any_order_and_any_doubling_over_restarts(tmp_path: Path) -> None:
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     store = SinkStore(tmp_path / "sink.sqlite")
     sent = [(f"d{rng.randrange(3)}", f"s{rng.randrange(2)}", 1 + rng.randrange(60)) for _ in range(800)]
     for start in range(0, len(sent), 40):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from random_seed import random_seed
 
 import walle_rt
 from walle_rt.results import ColumnType, ResultStore, ResultTables
@@ -187,9 +188,7 @@ while True:
 
 def test_kill_9_loses_no_row_that_was_accepted(tmp_path: Path) -> None:
     """Twelve kills at random moments, one folder."""
-    seed = random.randrange(1 << 32)
-    print("seed", seed)
-    wait = random.Random(seed)
+    wait = random.Random(random_seed())
     accepted = 0
     for _ in range(12):
         child = subprocess.Popen(

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import run_walle
+from random_seed import random_seed
 
 from walle_rt import tune
 from walle_rt.explain import ExplainChoice
@@ -17,8 +18,7 @@ from walle_rt.tune.nnls import nnls
 
 
 def test_nnls_ends_at_the_optimum() -> None:
-    seed = int(np.random.default_rng().integers(2**31))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_seed())
     for _ in range(300):
         rows, columns = int(rng.integers(1, 30)), int(rng.integers(1, 9))
         a = rng.standard_normal((rows, columns)) * 10.0 ** rng.integers(-6, 6, columns)
@@ -28,9 +28,9 @@ def test_nnls_ends_at_the_optimum() -> None:
         scale = np.linalg.norm(a, axis=0)
         gradient = a.T @ (a @ x - b) / np.where(scale > 0, scale, 1)
         # Karush, Kuhn and Tucker: no column could lower the residual, those in use cannot at all.
-        assert (x >= 0).all(), f"seed {seed}"
-        assert (gradient > -1e-7).all(), f"seed {seed}"
-        assert np.abs(gradient[x > 0]).max(initial=0) < 1e-7, f"seed {seed}"
+        assert (x >= 0).all()
+        assert (gradient > -1e-7).all()
+        assert np.abs(gradient[x > 0]).max(initial=0) < 1e-7
 
 
 def choice(kernel: str, amounts: np.ndarray, threads: int = 1) -> ExplainChoice:

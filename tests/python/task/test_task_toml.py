@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from random_seed import random_seed
 
 from walle_rt.errors import ArgumentError, ResourceError, TaskError
 from walle_rt.stream import EventKind, FieldType, Graph, Sensitivity
@@ -217,9 +218,7 @@ def test_bytes_that_are_no_task_toml(data: bytes, line: int, says: str, tmp_path
 
 
 def test_random_damage_is_told_and_never_raised(tmp_path: Path) -> None:
-    seed = random.randrange(1 << 32)
-    print(f"seed {seed}")
-    source = random.Random(seed)
+    source = random.Random(random_seed())
     folder = task(tmp_path)
     for _ in range(150):
         text = list(RIGHT)

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/fault_env.h"
+#include "seed.h"
 
 namespace walle::container {
 namespace {
@@ -122,9 +123,7 @@ TEST(CrashMarks, AsManyAsADeviceMayHave) {
 
 // The file may hold anything: no phase that is none, and no more than one word is believed of a flipped bit.
 TEST(CrashMarks, DamageIsForgotten) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(test_seed());
   for (int trial = 0; trial < 200; ++trial) {
     FaultEnv env;
     {

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "link/policy/decide.h"
 #include "link/policy/plan_case.h"
+#include "seed.h"
 
 namespace walle::link {
 namespace {
@@ -167,7 +168,7 @@ uint32_t digest_of(const PlanData& plan, const std::vector<Choice>& choices) {
 }
 
 TEST(DecideRandom, TheTableDecidesAsTheRulesDo) {
-  const auto seed = std::random_device()();
+  const uint32_t seed = test_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
   size_t treated = 0, control = 0, many = 0;

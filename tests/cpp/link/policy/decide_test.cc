@@ -5,6 +5,7 @@
 #include <random>
 
 #include "link/policy/plan_case.h"
+#include "seed.h"
 
 namespace walle::link {
 namespace {
@@ -88,8 +89,7 @@ TEST(Decide, RampsBeginAtTheirStartAndEndAtTheirEnd) {
 }
 
 TEST(Decide, WhoIsInStaysInAndTheCohortsNeverMix) {
-  const auto seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const uint32_t seed = test_seed();
   std::mt19937 rng(seed);
   const Plan plan = plan_of(
       {gray("rank", "rank-2", kWhole / 100, kWhole, 600, kWhole / 10), release_of_task("rank", "rank-1")});
@@ -165,9 +165,7 @@ TEST(Decide, UpToDateIsTheDigestAlone) {
 
 // Many releases, so that words of the bit rows begin and end everywhere.
 TEST(Decide, ManyReleasesAreJudgedOneByOne) {
-  const auto seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937 rng(seed);
+  std::mt19937 rng(test_seed());
   std::vector<PlanRelease> releases;
   for (int t = 0; t < 150; ++t)
     for (int r = 0; r < 2; ++r) {

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "seed.h"
+
 namespace walle::link {
 namespace {
 
@@ -23,9 +25,7 @@ DeviceHeader random_header(std::mt19937_64& rng) {
 }
 
 TEST(DeviceHeader, ComesBackFromBytesAndText) {
-  const auto seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 rng(seed);
+  std::mt19937_64 rng(test_seed());
   for (int i = 0; i < 1000; ++i) {
     const DeviceHeader header = random_header(rng);
     const auto bytes = encode(header);

@@ -5,6 +5,7 @@
 #include "base/fault_env.h"
 #include "fake_broker.h"
 #include "fake_source.h"
+#include "seed.h"
 
 namespace walle::link {
 namespace {
@@ -206,8 +207,7 @@ TEST_F(TunnelTest, CutAtEveryByte) {
 }
 
 TEST_F(TunnelTest, RandomFaultsLoseAndDoubleNothing) {
-  const uint32_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const uint32_t seed = test_seed();
   std::mt19937 random(seed);
   for (int trial = 0; trial < 60; ++trial) {
     FakeSource records;
