@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "python"))
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "python" / "cloud"))
 
 from tunnel_world import World

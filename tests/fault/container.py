@@ -100,6 +100,8 @@ def bundle(name: str, stamp: int = 1) -> bytes:
     triggers = "".join(f'{trigger} = "{text}"\n' for trigger, text in TRIGGERS[name].items())
     toml = HEAD.format(name=name, version=f"{stamp}.0.0") + f"[triggers]\n{triggers}"
     toml += "[entry]\n" + ENTRY.get(name, 'main = "main"\n')
+    for phase in ("preprocess", "execute", "postprocess") if name in ENTRY else ("main",):
+        toml += f"[limits.{phase}]\nwall_ms = 60000\n"  # a firing that meets one counts as lost
     toml += '[events.mark]\nfields = { n = { type = "int" } }\n'
     with tempfile.TemporaryDirectory(prefix="walle-task-") as scratch:
         (Path(scratch) / "task.toml").write_text(toml)

@@ -42,6 +42,8 @@ asked = "ask"
 main = "main"
 [capabilities]
 host_calls = ["walle.engine"]
+[limits.main]
+wall_ms = 60000
 [results.answers]
 columns = {{ code = "int", resource = "int" }}
 [events.ask]

@@ -26,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "python"))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "python" / "cloud"))
 
 from tunnel_world import World, bundle, catalog, waiting

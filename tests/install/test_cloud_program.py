@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from waits import PATIENCE_S
 
 pytest.importorskip("tuf", reason="no package 'tuf' (the extra [cloud])")
 pytest.importorskip("cryptography", reason="no package 'cryptography' (the extra [cloud])")
@@ -29,6 +30,8 @@ version = "1.0.0"
 bought = "buy"
 [entry]
 main = "main"
+[limits.main]
+wall_ms = 60000
 [events.buy]
 fields = { price = "int" }
 """
@@ -74,7 +77,9 @@ def test_a_program_without_python_follows_a_server(program: Path, tmp_path: Path
     code = next(iter(cloud.codes))
     command = [program, library_path("device"), tmp_path / "device", cloud.url, root, code]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, timeout=PATIENCE_S
+    )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert "FAILED" not in done.stdout and done.stdout.count("ok  ") == 34
     assert cloud.codes == set(), "the code was used, once"

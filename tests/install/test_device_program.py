@@ -24,6 +24,8 @@ bought = "buy"
 when_full = "drop_new"
 [entry]
 main = "main"
+[limits.main]
+wall_ms = 60000
 [results.sales]
 columns = {{ price = "int", name = "text" }}
 [events.buy]

@@ -16,6 +16,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+from waits import PATIENCE_S
+
 # The script that an installed package brings, or else what it is made of.
 _SCRIPT = Path(sys.executable).with_name("walle")
 WALLE = [str(_SCRIPT)] if _SCRIPT.is_file() else [sys.executable, "-m", "walle_rt"]
@@ -48,7 +50,7 @@ def run_command(
     says: str = "",
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
-    seconds: float = 120,
+    seconds: float = PATIENCE_S,
 ) -> Finished:
     """Run a program to its end and fail the test when it ends otherwise than expected.
 

@@ -18,6 +18,7 @@ from build_model import F, model
 from commands import run_python
 from onnx import TensorProto, helper
 from onnx.helper import make_node
+from waits import PATIENCE_S
 
 import walle_rt
 from walle_rt import _core
@@ -164,9 +165,9 @@ def test_signatures() -> None:
 def test_run_async(session: walle_rt.Session) -> None:
     futures = [session.run_async({"x": np.full((1, 3), i, np.float32)}) for i in range(20)]
     for i, future in enumerate(futures):
-        np.testing.assert_array_equal(future.result(timeout=30)["z"], np.full((1, 3), i + 1))
+        np.testing.assert_array_equal(future.result(timeout=PATIENCE_S)["z"], np.full((1, 3), i + 1))
     with pytest.raises(walle_rt.ArgumentError):
-        session.run_async({"y": X}).result(timeout=30)
+        session.run_async({"y": X}).result(timeout=PATIENCE_S)
 
 
 def test_many_threads_on_one_and_on_many_sessions() -> None:

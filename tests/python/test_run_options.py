@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from build_model import model
 from commands import run_python
 from onnx import TensorProto, helper
 from onnx.helper import make_node
+from waits import until
 
 import walle_rt
 
@@ -87,9 +87,15 @@ def test_a_token_ends_a_run_from_another_thread(session: walle_rt.Session) -> No
 def test_waiting_for_the_session_counts(session: walle_rt.Session) -> None:
     token = walle_rt.CancelToken()
     future = session.run_async(FOREVER, cancel=token)
-    time.sleep(0.05)  # until the other run has the session; a run that came first would end at once
-    with pytest.raises(walle_rt.DeadlineError):
-        session.run(SHORT, timeout=0.05)
+
+    def waits() -> bool:
+        try:
+            session.run(SHORT, timeout=0.05)
+        except walle_rt.DeadlineError:
+            return True
+        return False  # it came before the other one, which did not have the session yet
+
+    until(waits)
     token.cancel()
     with pytest.raises(walle_rt.CancelledError):
         future.result()
@@ -128,7 +134,7 @@ INTERRUPTED = """
 def test_ctrl_c_ends_a_run(request: pytest.FixtureRequest) -> None:
     """Without it the run would last for hours: the child's time limit is what fails."""
     script = INTERRUPTED.format(folder=str(request.path.parent))
-    assert run_python(script, seconds=60).stdout.split() == ["interrupted", "3"]
+    assert run_python(script).stdout.split() == ["interrupted", "3"]
 
 
 def test_a_handler_that_runs_the_session_is_told_so(request: pytest.FixtureRequest) -> None:
@@ -146,7 +152,7 @@ def test_a_handler_that_runs_the_session_is_told_so(request: pytest.FixtureReque
             print("refused" if "signal handler" in str(error) else error)
         print(session.run(SHORT)["y"])
     """
-    assert run_python(script, seconds=60).stdout.split() == ["refused", "3"]
+    assert run_python(script).stdout.split() == ["refused", "3"]
 
 
 def sums() -> onnx.ModelProto:

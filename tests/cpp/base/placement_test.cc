@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/thread_pool.h"
+#include "waits.h"
 
 namespace walle::base {
 namespace {
@@ -103,7 +104,9 @@ TEST_F(PlacementTest, ThePoolLeavesItsHelpersWhereTheyMayRun) {
   if (available_processors() < 2) GTEST_SKIP() << "a quota leaves this process one processor";
   parallel_for(2, 2, [](int64_t) {});  // helpers start with what their maker may use: all of it
   size_t helped = 0;
-  for (int round = 0; round < 30; ++round) {
+  // More rounds where others have the processors, and helpers come too late to help.
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (int round = 0; round < 30 || (helped == 0 && std::chrono::steady_clock::now() < end); ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // helpers park after some 50 us
     pin({before_[static_cast<size_t>(round) % before_.size()]});
     const auto caller = std::this_thread::get_id();

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "waits.h"
 
 namespace walle::base {
 namespace {
@@ -76,7 +79,9 @@ TEST(ThreadPool, ThreeCallersAllAdvance) {
         rounds[static_cast<size_t>(c)].fetch_add(1);
       }
     });
+  // A share is one of many turns: with more work than cores the system gives them out milliseconds at a time.
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  until([&] { return std::ranges::all_of(rounds, [](const auto& each) { return each.load() >= 500; }); });
   stop = true;
   for (auto& t : callers) t.join();
   int64_t most = 0, least = INT64_MAX;

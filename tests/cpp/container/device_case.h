@@ -13,11 +13,12 @@
 #include "container/task/task_version.h"
 #include "vm/fixture.h"
 #include "vm/task_file.h"
+#include "waits.h"
 
 namespace walle::container {
 
 inline constexpr int64_t kSecondUs = 1'000'000;
-inline constexpr int64_t kPatienceUs = 60 * kSecondUs;
+inline constexpr int64_t kPatienceUs = std::chrono::microseconds(kPatience).count();
 
 class DeviceTest : public testing::Test {
  protected:
@@ -65,7 +66,7 @@ class DeviceTest : public testing::Test {
     m.main_function = "main";
     m.imports = {"walle"};
     m.host_calls = {"walle.log", "walle.kv", "walle.time", "walle.engine"};
-    m.execute_limits.wall_ms = m.preprocess_limits.wall_ms = m.postprocess_limits.wall_ms = 20'000;
+    m.execute_limits.wall_ms = m.preprocess_limits.wall_ms = m.postprocess_limits.wall_ms = 60'000;
     return m;
   }
   // The same with a table `rows` of one column.

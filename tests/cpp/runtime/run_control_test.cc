@@ -2,10 +2,12 @@
 #include "runtime/run_control.h"
 
 #include <cstring>
+#include <future>
 #include <thread>
 
 #include "build.h"
 #include "ir/walle_file.h"
+#include "waits.h"
 
 namespace walle::runtime {
 namespace {
@@ -46,6 +48,18 @@ class Counter final : public HostCheck {
   int64_t calls_ = 0;
 };
 
+// Holds a run where it is asked first, and then ends it.
+class Gate final : public HostCheck {
+ public:
+  Status check() override {
+    entered.set_value();
+    go.get_future().wait();
+    return cancelled_error("the test", "check");
+  }
+  std::promise<void> entered;
+  std::promise<void> go;
+};
+
 TEST(RunControl, EndsByADeadlineATokenOrTheHost) {
   RunOptions options;
   options.timeout = milliseconds(0);
@@ -63,12 +77,18 @@ TEST(RunControl, EndsByADeadlineATokenOrTheHost) {
 
   Counter host(2);
   options = {.host = &host};
+  // Not before some time has passed, and it has not where this thread was not held up meanwhile.
+  using Clock = std::chrono::steady_clock;
+  const auto early = [](RunControl& control, Clock::time_point since) {
+    return control.due() && Clock::now() - since < RunControl::kHostPeriod / 2;
+  };
+  const auto made = Clock::now();
   RunControl asked(options);
-  EXPECT_FALSE(asked.due()) << "not before some time has passed";
-  std::this_thread::sleep_for(RunControl::kHostPeriod + milliseconds(20));
-  EXPECT_TRUE(asked.due());
+  EXPECT_FALSE(early(asked, made));
+  EXPECT_TRUE(until([&] { return asked.due(); }));
+  const auto looked = Clock::now();
   EXPECT_TRUE(asked.look().ok());
-  EXPECT_FALSE(asked.due());
+  EXPECT_FALSE(early(asked, looked));
   EXPECT_FALSE(asked.look().ok());
   EXPECT_FALSE(RunControl::needed({}));
 }
@@ -91,11 +111,13 @@ TEST(RunControl, StopsBetweenStepsAndLeavesTheSessionUsable) {
 TEST(RunControl, AWaitForTheSessionEndsToo) {
   const auto model = model_of(chain(4000));
   const auto session = *model->session({});
-  CancelToken token;
-  std::thread other([&] { EXPECT_FALSE(session->run(ramp_of(1 << 16), {.cancel = &token}).ok()); });
-  std::this_thread::sleep_for(milliseconds(50));  // until the other run has the session
+  Gate gate;
+  // It would take 0.3 s, and is asked after kHostPeriod.
+  std::thread other([&] { EXPECT_FALSE(session->run(ramp_of(1 << 16), {.host = &gate}).ok()); });
+  // From then on it has the session, and keeps it.
+  EXPECT_EQ(gate.entered.get_future().wait_for(kPatience), std::future_status::ready);
   const auto waited = session->run(ramp_of(1 << 16), {.timeout = milliseconds(20)});
-  token.cancel();
+  gate.go.set_value();
   other.join();
   ASSERT_FALSE(waited.ok());
   EXPECT_EQ(waited.error().group(), base::ErrorGroup::timeout);

@@ -1,5 +1,6 @@
 // Isolates from C++, on the libraries of this build.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <thread>
@@ -9,6 +10,7 @@
 #include "vm/fixture.h"
 #include "vm/pool.h"
 #include "vm/reaper.h"
+#include "waits.h"
 
 namespace walle::vm {
 namespace {
@@ -135,12 +137,16 @@ TEST_F(VmTest, LimitsEndTheCallAndNotTheIsolate) {
 
 TEST_F(VmTest, CancelFromAnotherThread) {
   auto task = isolate("def spin():\n    while True: pass\n");
+  std::atomic<bool> ended = false;
   std::thread stopper([&] {
-    while (task->stats().calls == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    task->cancel();
+    // One before the call is lost.
+    until([&] {
+      task->cancel();
+      return ended.load();
+    });
   });
   const Outcome outcome = task->call("main", "spin", {});
+  ended = true;
   stopper.join();
   EXPECT_EQ(outcome.failure->reason, Reason::cancelled);
 }

@@ -15,6 +15,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from waits import PATIENCE_S
+
 from walle_rt import ResourceError
 from walle_rt.cloud.phase import AnswerBook, CloudPhase
 from walle_rt.cloud.sink import Endpoint, Sink, SinkStore
@@ -40,7 +42,9 @@ host_calls = ["walle.stream", "walle.engine"]
 question = "doubt"
 answers = "answers"
 resources = ["large.bin"]
-wall_ms = 2000
+wall_ms = {wall_ms}
+[limits.main]
+wall_ms = 60000
 [results.rows]
 columns = {{ n = "int" }}
 [results.answers]
@@ -82,10 +86,12 @@ def answer(question):
 LARGE = b"large" * 1000
 
 
-def pack(scratch: Path, version: str = "1.0.0", cloud: str = CLOUD) -> PackedTask:
+def pack(
+    scratch: Path, version: str = "1.0.0", cloud: str = CLOUD, wall_ms: int = 60_000
+) -> PackedTask:
     folder = scratch / f"asker-{version}"
     folder.mkdir(parents=True)
-    (folder / "task.toml").write_text(TOML.format(version=version))
+    (folder / "task.toml").write_text(TOML.format(version=version, wall_ms=wall_ms))
     (folder / "main.py").write_text(MAIN)
     (folder / "cloud.py").write_text(cloud)
     (folder / "large.bin").write_bytes(LARGE)
@@ -130,7 +136,7 @@ class Server:
             AnswerBook(folder / "answers.db", database), FolderShelf(folder / "shelf"), self._send, **options
         )
         self._out = self.sink = Sink(endpoint, SinkStore(database), asks=self.phase)
-        assert self.sink.wait_connected(20), "the sink does not connect"
+        assert self.sink.wait_connected(PATIENCE_S), "the sink does not connect"
 
     def _send(self, device: str, payload: bytes) -> bool:
         return self._out is not None and self._out.answer(device, payload)
@@ -156,7 +162,7 @@ def ask(folder: str, url: str, authority: str, certificate: str, key: str, *give
     name, first, count = given[0], int(given[1]), int(given[2])
     device = Device(folder, catalog(), workers=1, ready=1)
     files = {"authorities": authority, "certificate": certificate, "key": key}
-    with Tunnel(device, url, name, least_backoff_s=0.05, most_backoff_s=0.5, **files):
+    with Tunnel(device, url, name, least_backoff_s=0.05, most_backoff_s=0.5, connect_s=PATIENCE_S, **files):
         for n in range(first, first + 2 * count, 2):
             device.record("say", contents={"n": n, "text": "what", "secret": "s"})
         sys.stdout.write("said\n")

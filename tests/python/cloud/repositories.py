@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waits import PATIENCE_S
 
 pytest.importorskip("tuf", reason="no package 'tuf' (the extra [cloud])")
 pytest.importorskip("securesystemslib", reason="no package 'securesystemslib' (the extra [cloud])")
@@ -121,7 +122,7 @@ class NativeDevice:
 
     def _run(self, *words: object) -> subprocess.CompletedProcess[str]:
         line = [str(NATIVE), "--metadata-dir", str(self.folder / "metadata"), *map(str, words)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     def refresh(self) -> str:
         """What it says against the repository; empty where all is well."""

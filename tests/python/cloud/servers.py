@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waits import PATIENCE_S
 
 pytest.importorskip("fastapi", reason="no package 'fastapi' (the extra [cloud])")
 pytest.importorskip("sqlalchemy", reason="no package 'sqlalchemy' (the extra [cloud])")
@@ -70,7 +71,7 @@ class Desk:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-        self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=30)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=PATIENCE_S)
         self.admin = admin or self.operator("boss", admin=True)
 
     def reopen(self) -> None:
@@ -80,7 +81,7 @@ class Desk:
         self.state = Companion(self._settings, self.clock)
         self.app = build(self.state)
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-        self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=30)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=PATIENCE_S)
 
     def close(self) -> None:
         self.wait(self._client.aclose())
@@ -260,7 +261,7 @@ def postgres() -> Iterator[str]:
 class Child:
     """`walle serve` in a child process."""
 
-    def __init__(self, folder: Path, *words: str, within: float = 60) -> None:
+    def __init__(self, folder: Path, *words: str, within: float = PATIENCE_S) -> None:
         environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
         line = [sys.executable, "-m", "walle_rt", "serve", str(folder), "--port", "0", "--json", *words]
         self.log = folder.with_name(folder.name + ".log")
@@ -278,7 +279,7 @@ class Child:
     def kill(self) -> None:
         """As the machine's power does; its broker, which outlives a killed server, too."""
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(PATIENCE_S)
         broker = self.log.with_suffix("") / "broker"
         if broker.is_dir():
             _end_leftover(broker)
@@ -286,4 +287,4 @@ class Child:
     def stop(self) -> int:
         """As an operator does; the exit code."""
         self.process.terminate()
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE_S)

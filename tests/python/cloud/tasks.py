@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from waits import PATIENCE_S
 
 from walle_rt.vm import VM
 
@@ -22,6 +23,8 @@ version = "{version}"
 clicked = "click"
 [entry]
 main = "main"
+[limits.main]
+wall_ms = 60000
 [resources]
 include = {include}
 [results.seen]
@@ -59,7 +62,7 @@ def git(*arguments: object, folder: Path | None = None, code: int = 0, says: str
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     shown = f"git {' '.join(map(str, arguments))}: {done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
+from random_seed import random_seed
+from waits import PATIENCE_S
 
 pytest.importorskip("tuf", reason="no package 'tuf' (the extra [cloud])")
 
@@ -70,7 +72,7 @@ def test_a_killed_upload_is_removed_a_day_later(store: BlobStore) -> None:
         "import os, sys; from walle_rt.cloud.blobs import BlobStore\n"
         "upload = BlobStore(sys.argv[1]).receive('0' * 64); upload.write(b'x' * 100000); os._exit(9)"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(store.folder)], check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(store.folder)], check=False, timeout=PATIENCE_S)
     assert done.returncode == 9
     (left,) = drafts(store)
     assert drafts(BlobStore(store.folder)) == [left], "an upload of another process may be under way"
@@ -174,15 +176,14 @@ def test_a_range_of_another_blob_and_one_that_the_asker_has(store: BlobStore) ->
 
 
 def test_random_ranges_put_together_give_the_blob(store: BlobStore) -> None:
-    seed = random.randrange(1 << 30)
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     data = rng.randbytes(700_001)
     digest = store.put(data)
     got = b""
     while len(got) < len(data):
         part = store.part(digest, range_=f"bytes={len(got)}-{len(got) + rng.randrange(300_000)}")
         got += b"".join(store.chunks(digest, part.start, part.stop))
-    assert got == data, f"seed {seed}"
+    assert got == data
 
 
 def test_what_nobody_names_is_removed(store: BlobStore) -> None:

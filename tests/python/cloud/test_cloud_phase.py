@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 from asking import CLOUD, LARGE, FolderShelf, Server, catalog, pack
 from cloud.servers import SOURCES
-from tunnel_world import World, until
+from random_seed import random_seed
+from tunnel_world import World
+from waits import PATIENCE_S, until
 
 from walle_rt import ArgumentError, ResourceError, _core, tracing
 from walle_rt.cloud.broker import find_mosquitto
@@ -34,6 +36,10 @@ if not VM.available("full"):
     pytest.skip(f"no VM library at {library_path()}", allow_module_level=True)
 
 
+HERE = Path(__file__).parent
+PATHS = os.pathsep.join(map(str, (SOURCES, HERE, HERE.parent)))  # of the program `asking`
+
+
 class Cloud:
     """A broker, devices with the task, and a server's part that comes and goes."""
 
@@ -45,8 +51,8 @@ class Cloud:
         self.servers: list[Server] = []
         self.heard: dict[str, list[Answer]] = {}
 
-    def publish(self, version: str, cloud: str = CLOUD) -> PackedTask:
-        packed = pack(self.folder / "tasks", version, cloud)
+    def publish(self, version: str, cloud: str = CLOUD, **more: int) -> PackedTask:
+        packed = pack(self.folder / "tasks", version, cloud, **more)
         self.shelf.publish(packed)
         return packed
 
@@ -139,6 +145,8 @@ def test_each_question_is_answered_by_the_version_that_asked(cloud: Cloud) -> No
 )
 def test_a_question_that_fails_is_told_and_holds_nothing_up(cloud: Cloud, text: str, why: str) -> None:
     server, device = cloud.serve(), cloud.device("d-1")
+    if text == "hang":
+        cloud.install(device, cloud.publish("1.0.1", wall_ms=3000))
     with cloud.tunnel(device, "d-1"):
         say(device, 1)
         say(device, 3, text=text)
@@ -164,7 +172,7 @@ def test_answers_wait_for_a_device_that_is_away_and_are_given_up_in_the_end(clou
     server, device = cloud.serve(), cloud.device("d-1")
     say(device, 1)
     with cloud.tunnel(device, "d-1") as tunnel:
-        assert tunnel.drain(20)
+        assert tunnel.drain(PATIENCE_S)
     server.close()
     cloud.servers.clear()
     # The broker loses what it kept for the device: only the server has it now.
@@ -184,13 +192,11 @@ def test_answers_wait_for_a_device_that_is_away_and_are_given_up_in_the_end(clou
 
 
 def test_a_server_that_is_killed_loses_no_question_and_answers_none_twice(cloud: Cloud) -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     ends = cloud.world.endpoint()
     line = [sys.executable, "-m", "asking", str(cloud.folder), ends.url, str(ends.authorities)]
     line += [str(ends.certificate), str(ends.key)]
-    env = os.environ | {"PYTHONPATH": f"{SOURCES}:{Path(__file__).parent}"}
+    env = os.environ | {"PYTHONPATH": PATHS}
     devices = [cloud.device(f"d-{i}") for i in (1, 2)]
     tunnels = [cloud.tunnel(device, f"d-{i}") for i, device in enumerate(devices, 1)]
     said = 0
@@ -208,8 +214,8 @@ def test_a_server_that_is_killed_loses_no_question_and_answers_none_twice(cloud:
     server = cloud.serve()
     expected = [2 * i + 1 for i in range(1, said + 1)]
     for device in devices:
-        until(lambda device=device: len(answers(device)) >= said, 90)
-    until(lambda: server.phase.stats().waiting == 0, 60)
+        until(lambda device=device: len(answers(device)) >= said)
+    until(lambda: server.phase.stats().waiting == 0)
     for device in devices:
         assert [n for n, _, _ in answers(device)] == expected
     for tunnel in tunnels:
@@ -218,15 +224,13 @@ def test_a_server_that_is_killed_loses_no_question_and_answers_none_twice(cloud:
 
 
 def test_a_device_that_is_killed_has_each_answer_once(cloud: Cloud) -> None:
-    seed = random.randrange(1 << 30)
-    print("seed", seed)
-    rng = random.Random(seed)
+    rng = random.Random(random_seed())
     server = cloud.serve()
     cloud.device("d-1").close()  # installed
     who, ends = cloud.world.identity("d-1"), cloud.world.endpoint()
     line = [sys.executable, "-m", "asking", str(cloud.folder / "devices" / "d-1"), ends.url]
     line += [str(ends.authorities), str(who.certificate), str(who.key), "d-1"]
-    env = os.environ | {"PYTHONPATH": f"{SOURCES}:{Path(__file__).parent}"}
+    env = os.environ | {"PYTHONPATH": PATHS}
     for round_ in range(6):
         child = subprocess.Popen(
             [*line, str(100 * round_ + 1), "40"], env=env, stdout=subprocess.PIPE, text=True
@@ -237,10 +241,10 @@ def test_a_device_that_is_killed_has_each_answer_once(cloud: Cloud) -> None:
         child.wait()
         child.stdout.close()
     device = cloud.device("d-1")
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     with cloud.tunnel(device, "d-1"):
-        until(lambda: len(answers(device)) >= 240, 60)
-        until(lambda: server.phase.stats().waiting == 0, 60)
+        until(lambda: len(answers(device)) >= 240)
+        until(lambda: server.phase.stats().waiting == 0)
     assert [n for n, _, _ in answers(device)] == sorted(
         100 * round_ + 1 + 2 * i for round_ in range(6) for i in range(40)
     )

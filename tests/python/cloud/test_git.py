@@ -14,6 +14,7 @@ from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
+from waits import PATIENCE_S
 
 pytest.importorskip("dulwich", reason="no package 'dulwich' (the extra [cloud])")
 pytest.importorskip("tuf", reason="no package 'tuf' (the extra [cloud])")
@@ -64,7 +65,7 @@ class Served:
     def ask(
         self, method: str, path: str, body: bytes = b"", **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         token = base64.b64encode(b"x:writer").decode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, body, {"Authorization": f"Basic {token}"} | named)
@@ -97,7 +98,7 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
     thread.start()
     yield made
     running.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE_S)
     listening.close()
 
 

@@ -7,13 +7,14 @@ import http.client
 import os
 import random
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
 from cloud.repositories import Device as Trusting
 from cloud.servers import Child
 from cloud.test_releases import EVERYBODY, packed
+from random_seed import random_seed
+from waits import until
 
 from walle_rt.cli.server_api import ServerApi
 from walle_rt.cloud.release import Plan
@@ -63,12 +64,12 @@ def checked(story: Story, folder: Path, trusting: Trusting) -> None:
         assert rows[release] in (state, "full", "retired"), (release, state, rows[release])
     assert sum(state == "gray" for state in rows.values()) <= 1
     assert api.get("/audit")["broken"] is None
-    for _ in range(100):  # until the loop has signed what was decided
+
+    def signed() -> bool:
         content = trusting.read("director/plan.wale")
-        if content is not None and Plan(content).epoch == api.get("/epoch")["epoch"]:
-            break
-        time.sleep(0.1)
-    assert content is not None and Plan(content).epoch == api.get("/epoch")["epoch"]
+        return content is not None and Plan(content).epoch == api.get("/epoch")["epoch"]
+
+    until(signed, "the loop does not sign what was decided")
     for version in list(story.published)[-1:]:
         manifest = trusting.read(f"shop/rank/rank-{version}.walp")
         assert manifest is not None and hashlib.sha256(manifest).hexdigest() == story.published[version]
@@ -86,8 +87,7 @@ def token_for(child: Child, password: str) -> ServerApi:
 
 
 def test_killed_at_random(tmp_path: Path) -> None:
-    seed = int(os.environ.get("WALLE_KILL_SEED", random.randrange(10**6)))
-    print(f"WALLE_KILL_SEED={seed}")
+    seed = random_seed()
     moments, folder = random.Random(seed), tmp_path / "server"
     child = Child(folder)
     api = token_for(child, child.told["login"]["password"])
@@ -123,8 +123,7 @@ def until_it_dies(story: Story) -> int:
 
 
 def test_a_folder_that_was_never_finished_is_begun_anew(tmp_path: Path) -> None:
-    seed = int(os.environ.get("WALLE_KILL_SEED", random.randrange(10**6)))
-    print(f"WALLE_KILL_SEED={seed}")
+    seed = random_seed()
     moments: Any = random.Random(seed)
     folder = tmp_path / "server"
     for _ in range(3):

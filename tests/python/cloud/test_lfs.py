@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import random
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from cloud.servers import Desk, opened_desk
 from cloud.test_pages import listening
+from waits import PATIENCE_S
 
 from walle_rt.cloud.git import Author, Pointer
 from walle_rt.cloud.git.remote import Edition, HttpGit
@@ -41,7 +43,7 @@ def named(content: bytes) -> dict[str, Any]:
 
 
 def test_files_go_up_and_come_down(desk: Desk) -> None:
-    content = os.urandom(100_000)
+    content = random.Random(1).randbytes(100_000)
     told = batch(desk, desk.admin, "download", named(content))
     assert told.status_code == 200 and told.headers["content-type"] == TYPE
     [missing] = told.json()["objects"]
@@ -106,13 +108,13 @@ def test_requests_that_are_wrong(desk: Desk) -> None:
 def test_plain_git_lfs(desk: Desk, tmp_path: Path) -> None:
     if shutil.which("git-lfs") is None:
         pytest.skip("no git-lfs (apt-get install git-lfs)")
-    content, home = os.urandom(200_000), tmp_path / "home"
+    content, home = random.Random(1).randbytes(200_000), tmp_path / "home"
     home.mkdir()
     environment = {**os.environ, "HOME": str(home), "GIT_TERMINAL_PROMPT": "0"}
 
     def git(*words: str, folder: Path = tmp_path, code: int = 0) -> str:
         done = subprocess.run(
-            ["git", *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+            ["git", *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S
         )
         assert done.returncode == code, done.stderr
         return done.stdout
@@ -128,7 +130,7 @@ def test_plain_git_lfs(desk: Desk, tmp_path: Path) -> None:
         clone = tmp_path / "clone"
         git("lfs", "pull", folder=clone)
         assert (clone / "model.bin").read_bytes() == content
-        more = os.urandom(150_000)
+        more = random.Random(2).randbytes(150_000)
         git("lfs", "track", "*.bin", folder=clone)
         (clone / "more.bin").write_bytes(more)
         git("add", ".", folder=clone)

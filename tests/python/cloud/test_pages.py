@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from cloud.servers import PASSWORD, Child, Desk, opened_desk
 from cloud.test_releases import EVERYBODY, Fleet, act, publish, start
+from waits import PATIENCE_S
 
 from walle_rt.cloud.web import plots
 
@@ -152,7 +153,7 @@ def listening(desk: Desk) -> Iterator[str]:
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE_S)
 
 
 def press(browser: Any, button: Any) -> None:
@@ -161,7 +162,7 @@ def press(browser: Any, button: Any) -> None:
     from selenium.webdriver.support.wait import WebDriverWait
 
     button.click()
-    patience = WebDriverWait(browser, 60)
+    patience = WebDriverWait(browser, PATIENCE_S)
     patience.until(expected_conditions.staleness_of(button))
     patience.until(lambda b: b.execute_script("return document.readyState") == "complete")
 

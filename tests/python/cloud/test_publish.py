@@ -14,6 +14,7 @@ from typing import Any
 from wsgiref.simple_server import WSGIServer, make_server
 
 import pytest
+from waits import PATIENCE_S
 
 pytest.importorskip("dulwich", reason="no package 'dulwich' (the extra [cloud])")
 from commands import run_walle
@@ -204,7 +205,7 @@ def test_a_publisher_killed_anywhere_is_continued_by_asking_again(place: Path, t
 
     def run(root: Path, stop: int) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", KILLED, str(root), str(folder), str(stop)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     whole = tmp_path / "whole" / "place"
     shutil.copytree(place.parent / "keys", whole.parent / "keys")

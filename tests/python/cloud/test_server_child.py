@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from cloud.servers import Child
 from commands import run_walle
+from waits import PATIENCE_S
 
 NEW = "a password of one's own"
 
@@ -128,12 +129,12 @@ def test_every_log_line_is_json_and_holds_no_secret(operators: Operators) -> Non
 
 def test_clients_that_dawdle_are_let_go(operators: Operators) -> None:
     host, port = operators.child.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=30) as slow:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as slow:
         began = time.monotonic()
         slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-")  # and nothing more
         assert slow.recv(100) == b""
-        assert 5 < time.monotonic() - began < 25
-    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+        assert time.monotonic() - began > 5
+    connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE_S)
     connection.request("GET", "/healthz")  # others are served meanwhile
     assert connection.getresponse().status == 200
 
@@ -146,7 +147,7 @@ def test_plain_git_with_a_token(operators: Operators) -> None:
     def git(*words: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
         return subprocess.run(
-            ["git", *words], capture_output=True, text=True, env=environment, check=False, timeout=60
+            ["git", *words], capture_output=True, text=True, env=environment, check=False, timeout=PATIENCE_S
         )
 
     good, bad = f"http://x:{token}@{host}/git/shop.git", f"http://x:wrong@{host}/git/shop.git"

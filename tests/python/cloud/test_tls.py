@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import ssl
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from cloud.servers import Child, Device, opened_desk
 from commands import run_walle
+from waits import PATIENCE_S, until
 
 from walle_rt import _core, device
 from walle_rt.cloud.authority import Authority
@@ -30,7 +31,9 @@ def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
 def asked(url: str, context: ssl.SSLContext) -> tuple[int, str]:
     """Status of /healthz, and the protocol that was agreed on."""
     parts = urlsplit(url)
-    connection = http.client.HTTPSConnection(parts.hostname or "", parts.port, timeout=20, context=context)
+    connection = http.client.HTTPSConnection(
+        parts.hostname or "", parts.port, timeout=PATIENCE_S, context=context
+    )
     try:
         connection.request("GET", "/healthz")
         version = connection.sock.version()
@@ -61,7 +64,7 @@ def test_whoever_has_the_authority_believes_the_server_and_nobody_else(child: Ch
     ancient.minimum_version = ancient.maximum_version = ssl.TLSVersion.TLSv1_1
     with pytest.raises((ssl.SSLError, ConnectionError)):
         asked(child.url, ancient)
-    plain = http.client.HTTPConnection(urlsplit(child.url).netloc, timeout=20)
+    plain = http.client.HTTPConnection(urlsplit(child.url).netloc, timeout=PATIENCE_S)
     with pytest.raises((http.client.HTTPException, OSError)):
         plain.request("GET", "/healthz")
         plain.getresponse()
@@ -96,7 +99,9 @@ def code_of(child: Child, password: str) -> str:
     context = trusting(child.told["authority"])
     token = ""
     for path, given in (("/login", {"name": "admin", "password": password}), ("/device-codes", {})):
-        connection = http.client.HTTPSConnection(urlsplit(child.url).netloc, timeout=20, context=context)
+        connection = http.client.HTTPSConnection(
+            urlsplit(child.url).netloc, timeout=PATIENCE_S, context=context
+        )
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
         connection.request("POST", "/api/v1" + path, json.dumps(given), headers)
         told = json.loads(connection.getresponse().read())
@@ -113,11 +118,11 @@ def test_a_device_enrols_where_it_believes_the_server(child: Child, tmp_path: Pa
             there.connect(child.url, enrol_code=code, **given)
         state = there.connect(child.url, enrol_code=code, authorities=child.told["authority"], **given)
         assert state.device.startswith("d-")
-        ends = time.monotonic() + 30
-        while not (told := there.cloud).pulls and time.monotonic() < ends:
-            time.sleep(0.05)
+        until(lambda: (told := there.cloud) is not None and told.pulls)
+        told = there.cloud
+        assert told is not None
         # It read the signed metadata over TLS, in which nothing was released.
-        assert told.pulls and "without director/plan.wale" in told.error, told.error
+        assert "without director/plan.wale" in told.error, told.error
 
 
 def test_a_code_goes_to_no_other_machine_in_the_open(tmp_path: Path) -> None:
@@ -179,18 +184,15 @@ def test_files_that_somebody_brings(tmp_path: Path) -> None:
     try:
         assert asked(child.url, trusting(one.folder / "ca.pem"))[0] == 200
         other_key.replace(key)
-        time.sleep(1.5)  # a turn between the two: half a pair is not taken up
+        until(lambda: "certificate not read anew" in child.log.read_text())  # half a pair is not taken up
         assert asked(child.url, trusting(one.folder / "ca.pem"))[0] == 200
         other_chain.replace(chain)
-        ends = time.monotonic() + 20
-        while time.monotonic() < ends:
-            try:
-                assert asked(child.url, trusting(two.folder / "ca.pem"))[0] == 200
-                break
-            except ssl.SSLCertVerificationError:
-                time.sleep(0.2)
-        else:
-            pytest.fail("the new certificate was not taken up")
-        assert "certificate not read anew" in child.log.read_text()
+
+        def taken_up() -> bool:
+            with contextlib.suppress(ssl.SSLCertVerificationError):
+                return bool(asked(child.url, trusting(two.folder / "ca.pem"))[0] == 200)
+            return False
+
+        until(taken_up, "the new certificate is not taken up")
     finally:
         assert child.stop() == 0

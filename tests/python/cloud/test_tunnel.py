@@ -12,7 +12,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tunnel_world import World, until, waiting
+from tunnel_world import World, waiting
+from waits import PATIENCE_S, until
 
 from walle_rt import ArgumentError, ResourceError
 from walle_rt.cloud.broker import BrokerSettings, find_mosquitto
@@ -45,7 +46,7 @@ def test_what_an_event_says_is_in_the_sinks_table(world: World) -> None:
     states: list[str] = []
     tunnel = world.tunnel(device, "d1", on_state=states.append)
     say(device, range(10))
-    assert device.wait(20) and tunnel.drain(20)
+    assert device.wait(PATIENCE_S) and tunnel.drain(PATIENCE_S)
     assert world.numbers("d1") == list(range(10))
     assert waiting(device) == 0
     stats = tunnel.stats()
@@ -58,11 +59,11 @@ def test_records_wait_for_the_sink_and_not_for_the_broker(world: World) -> None:
     device = world.device("d1")
     tunnel = world.tunnel(device, "d1", resend_s=0.5)
     say(device, range(5))
-    assert device.wait(20)
+    assert device.wait(PATIENCE_S)
     assert not tunnel.drain(1.0)
     assert waiting(device) == 5, "the broker has them, and that proves nothing"
     world.sink()
-    assert tunnel.drain(20)
+    assert tunnel.drain(PATIENCE_S)
     assert world.numbers("d1") == list(range(5))
 
 
@@ -71,7 +72,7 @@ def test_a_second_connection_is_resumed_also_by_another_tunnel(world: World) -> 
     device = world.device("d1")
     tunnel = world.tunnel(device, "d1")
     say(device, range(1))
-    assert device.wait(20) and tunnel.drain(20)
+    assert device.wait(PATIENCE_S) and tunnel.drain(PATIENCE_S)
     full = tunnel.stats().handshake_bytes
     tunnel.network_changed()
     until(lambda: tunnel.stats().connections == 2)
@@ -104,8 +105,8 @@ def test_the_broker_may_be_killed(world: World) -> None:
         world.kill_broker()
         say(device, range(100 + round_ * 20, 120 + round_ * 20))
         until(lambda restarts=round_ + 1: world.broker.restarts == restarts)  # type: ignore[misc]
-    assert device.wait(20)
-    until(lambda: tunnel.drain(1), 60)
+    assert device.wait(PATIENCE_S)
+    until(lambda: tunnel.drain(1))
     assert world.numbers("d1") == [*range(60), *range(100, 160)]
     assert world.broker.restarts == 3
 
@@ -123,7 +124,7 @@ def test_a_full_queue_loses_nothing(tmp_path: Path) -> None:
             say(device, range(n, n + 1), random.randbytes(4000).hex())
             until(lambda sent=n + 1: tunnel.stats().in_flight >= sent)
         sink = world.sink()
-        assert tunnel.drain(60)
+        assert tunnel.drain(PATIENCE_S)
         assert world.numbers("d1") == list(range(30))
         assert tunnel.stats().resent > 0, "nothing was dropped: the test shows nothing"
         assert sink.stats().records == 30
@@ -195,7 +196,9 @@ def mosquitto_pub(world: World, name: str, topic: str, payload: bytes, *more: st
     who = world.identity(name)
     command = ["mosquitto_pub", "-h", "127.0.0.1", "-p", str(world.broker.port), "-q", "1", "-t", topic]
     command += ["--cafile", str(world.authority.path), "--cert", str(who.certificate), "--key", str(who.key)]
-    subprocess.run([*command, "-s", *more], input=payload, check=False, timeout=20, capture_output=True)
+    subprocess.run(
+        [*command, "-s", *more], input=payload, check=False, timeout=PATIENCE_S, capture_output=True
+    )
 
 
 @pytest.mark.skipif(shutil.which("mosquitto_pub") is None, reason="no mosquitto_pub (mosquitto-clients)")
@@ -256,13 +259,13 @@ def test_a_broker_that_is_killed_with_a_full_queue_loses_nothing(tmp_path: Path)
             until(lambda: tunnel.stats().state == "online")
             for n in range(round_ * 10, round_ * 10 + 10):
                 say(device, range(n, n + 1), random.randbytes(7000).hex())
-            assert device.wait(20)
+            assert device.wait(PATIENCE_S)
             until(lambda: tunnel.stats().in_flight > 3)
             world.kill_broker()  # with the queue in its memory
             until(lambda restarts=round_ + 1: world.broker.restarts == restarts)  # type: ignore[misc]
         assert waiting(device) == 30
         sink = world.sink()
-        until(lambda: tunnel.drain(1), 60)
+        until(lambda: tunnel.drain(1))
         assert world.numbers("d1") == list(range(30))
         assert sink.stats().records == 30
     finally:
@@ -293,7 +296,9 @@ class Network:
             while True:
                 near, _ = self._listener.accept()
                 self.sources.append(self._source)
-                far = socket.create_connection(("127.0.0.1", self._broker_port), 5, (self._source, 0))
+                far = socket.create_connection(
+                    ("127.0.0.1", self._broker_port), PATIENCE_S, (self._source, 0)
+                )
                 for one, other in ((near, far), (far, near)):
                     given = (one, other, self._moves)
                     threading.Thread(target=self._carry, args=given, daemon=True).start()
@@ -311,16 +316,16 @@ def test_a_device_whose_address_changes_loses_nothing(world: World) -> None:
     sink = world.sink()
     device = world.device("d1")
     network = Network(world.broker.port, "127.0.0.2")
-    tunnel = world.tunnel(device, "d1", url=f"mqtts://127.0.0.1:{network.port}", resend_s=30.0)
+    tunnel = world.tunnel(device, "d1", url=f"mqtts://127.0.0.1:{network.port}", resend_s=600.0)
     say(device, range(10))
-    assert device.wait(20) and tunnel.drain(20)
+    assert device.wait(PATIENCE_S) and tunnel.drain(PATIENCE_S)
     network.move("127.0.0.3")
     say(device, range(10, 20))
-    assert device.wait(20)
+    assert device.wait(PATIENCE_S)
     assert not tunnel.drain(1.0) and tunnel.stats().state == "online", "nobody has told it"
     tunnel.network_changed()
     say(device, range(20, 30))
-    assert device.wait(20) and tunnel.drain(20)
+    assert device.wait(PATIENCE_S) and tunnel.drain(PATIENCE_S)
     assert world.numbers("d1") == list(range(30))
     assert sink.stats().records == 30 and network.sources == ["127.0.0.2", "127.0.0.3"]
     # The broker holds one connection of the device, not two.
@@ -359,7 +364,7 @@ def test_a_device_that_is_closed_while_its_tunnels_come_and_go(world: World) -> 
     until(lambda: len(world._open) > 12)
     device.close()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
 
 

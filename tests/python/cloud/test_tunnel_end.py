@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from cloud.servers import Child, Device, opened_desk
+from waits import PATIENCE_S
 
 from walle_rt.cli.server_api import ServerApi
 from walle_rt.cloud.tunnel_end import jitter_s
@@ -51,7 +52,7 @@ def enrol(child: Child, api: ServerApi) -> tuple[Device, dict[str, Any]]:
     device = Device()
     code = api.post("/device-codes", {})["codes"][0]
     given = json.dumps({"code": code, "csr": device.request()}).encode()
-    with urllib.request.urlopen(f"{child.url}/v1/enrol", given, timeout=30) as reply:
+    with urllib.request.urlopen(f"{child.url}/v1/enrol", given, timeout=PATIENCE_S) as reply:
         return device, json.load(reply)
 
 
@@ -87,15 +88,15 @@ def test_features_of_an_enrolled_device_become_a_table(child: Child, tmp_path: P
         ) as tunnel:
             for n in range(5):
                 device.record("say", contents={"n": n, "text": f"word {n}", "more": "", "secret": "canary"})
-            assert device.wait(30)
-            assert tunnel.drain(30)
+            assert device.wait(PATIENCE_S)
+            assert tunnel.drain(PATIENCE_S)
     [table] = api.get("/tables")
     assert (table["feature"], table["columns"], table["rows"]) == ("words", ["n", "text", "more"], 5)
     rows = api.get(f"/tables/{table['id']}?limit=2")["rows"]
     assert [row[5] for row in rows] == [4, 3] and rows[0][0] == told["device"]
     request = urllib.request.Request(f"{child.url}/api/v1/tables/{table['id']}/parquet")
     request.add_header("Authorization", f"Bearer {api._token}")
-    content = urllib.request.urlopen(request, timeout=30).read()
+    content = urllib.request.urlopen(request, timeout=PATIENCE_S).read()
     polars = pytest.importorskip("polars", reason="no package 'polars' (the extra [cloud])")
     frame = polars.read_parquet(io.BytesIO(content))
     assert frame["n"].to_list() == [0, 1, 2, 3, 4] and b"canary" not in content

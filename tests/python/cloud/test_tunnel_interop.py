@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tunnel_world import World, until
+from tunnel_world import World
+from waits import PATIENCE_S, until
 
 from walle_rt import ResourceError, _core
 from walle_rt.cloud.broker import find_mosquitto
@@ -168,7 +169,7 @@ mqtt {{
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(PATIENCE_S)
 
 
 def free_port() -> int:
@@ -187,14 +188,14 @@ def test_nats_server_instead_of_mosquitto(world: World, tmp_path: Path) -> None:
     epochs: list[tuple[int, int]] = []
     answers: list[bytes] = []
     try:
-        assert sink.wait_connected(20)
+        assert sink.wait_connected(PATIENCE_S)
         sink.announce(7, 1)
         device = world.device("d1")
         more = {"on_epoch": epochs.append, "on_down": answers.append}
         tunnel = world.tunnel(device, "d1", url=nats.url, resend_s=1.0, **more)
         for n in range(20):
             device.record("say", contents={"n": n, "text": f"word {n}"})
-        assert device.wait(20) and tunnel.drain(20)
+        assert device.wait(PATIENCE_S) and tunnel.drain(PATIENCE_S)
         until(lambda: (7, 1) in epochs)
         sink.answer("d1", b"an answer")
         until(lambda: answers == [b"an answer"])
@@ -202,8 +203,8 @@ def test_nats_server_instead_of_mosquitto(world: World, tmp_path: Path) -> None:
         for n in range(20, 40):
             device.record("say", contents={"n": n, "text": f"word {n}"})
         nats.start()
-        assert device.wait(20)
-        until(lambda: tunnel.drain(1), 60)
+        assert device.wait(PATIENCE_S)
+        until(lambda: tunnel.drain(1))
         assert world.numbers("d1") == list(range(40)) and sink.stats().records == 40
         assert tunnel.stats().connections >= 2
     finally:
@@ -211,7 +212,7 @@ def test_nats_server_instead_of_mosquitto(world: World, tmp_path: Path) -> None:
         nats.kill()
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(1200)
 @pytest.mark.skipif(not VM.available("full"), reason=f"no VM library at {library_path()}")
 def test_kills_cuts_and_doubles_lose_and_double_nothing() -> None:
     done = subprocess.run(
@@ -219,7 +220,7 @@ def test_kills_cuts_and_doubles_lose_and_double_nothing() -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=270,
+        timeout=1150,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import base64
-import secrets
+import contextlib
+import random
 import socket
 import ssl
 import threading
-import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import asking
 import pytest
-from tunnel_world import World, until
+from random_seed import random_seed
+from tunnel_world import World
+from waits import PATIENCE_S, until
 
 from walle_rt import ResourceError
 from walle_rt.cloud.broker import find_mosquitto
@@ -42,10 +44,15 @@ class Wiretap:
         self._to = world.broker.port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"mqtts://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._passes: list[threading.Thread] = []
         threading.Thread(target=self._serve, daemon=True).start()
 
     def close(self) -> None:
+        """Behind the last byte of the connections, which the device has closed."""
         self._listener.close()
+        for thread in self._passes:
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive()
 
     def _serve(self) -> None:
         while True:
@@ -57,8 +64,10 @@ class Wiretap:
                 )
             except OSError:
                 return
-            threading.Thread(target=self._pass, args=(device, broker, self.heard), daemon=True).start()
-            threading.Thread(target=self._pass, args=(broker, device, bytearray()), daemon=True).start()
+            for given in ((device, broker, self.heard), (broker, device, bytearray())):
+                thread = threading.Thread(target=self._pass, args=given, daemon=True)
+                thread.start()
+                self._passes.append(thread)
 
     @staticmethod
     def _pass(source: ssl.SSLSocket, to: ssl.SSLSocket, heard: bytearray) -> None:
@@ -68,6 +77,14 @@ class Wiretap:
                 to.sendall(data)
         except OSError:
             pass
+        finally:
+            with contextlib.suppress(OSError):
+                to.shutdown(socket.SHUT_RDWR)  # ends what comes the other way
+
+
+def tokens(count: int) -> list[bytes]:
+    source = random.Random(random_seed())
+    return [source.randbytes(12).hex().encode() for _ in range(count)]
 
 
 def inflations(data: bytes) -> Iterator[bytes]:
@@ -114,16 +131,15 @@ def test_no_byte_of_a_question_or_of_its_answer_holds_a_secret(world: World, tmp
     world._open.append(device.close)
     device.install_package(packed.manifest, shelf.folder)
     tunnel = world.tunnel(device, "d1", url=tap.url)
-    canary, shown = (secrets.token_hex(12).encode() for _ in range(2))
+    canary, shown = tokens(2)
     for n in range(40):
         device.record("say", contents={"n": n, "text": shown.decode(), "secret": canary.decode()})
-    assert device.wait(30)
-    until(lambda: len(device.results("asker", "answers")) == 20, 30)
+    assert device.wait(PATIENCE_S)
+    until(lambda: len(device.results("asker", "answers")) == 20)
     until(lambda: server.phase.stats().taken == 20)
     tunnel.close()
-    time.sleep(0.2)
-    heard = bytes(tap.heard)
     tap.close()
+    heard = bytes(tap.heard)
     assert b"w/d1/got" in heard, "nothing was said of answers: the test shows nothing"
     assert holds(heard, shown), "what may leave is not found either: the search finds nothing"
     assert not holds(heard, canary)
@@ -134,16 +150,15 @@ def test_no_byte_that_leaves_holds_a_secret(world: World) -> None:
     tap = Wiretap(world, "d1")
     device = world.device("d1")
     tunnel = world.tunnel(device, "d1", url=tap.url)
-    canary, shown = (secrets.token_hex(12).encode() for _ in range(2))
+    canary, shown = tokens(2)
     for n in range(40):
         contents = {"n": n, "text": f"{shown.decode()} {n}", "secret": canary.decode()}
         device.record("say", contents=contents)
-    assert device.wait(30) and tunnel.drain(30)
+    assert device.wait(PATIENCE_S) and tunnel.drain(PATIENCE_S)
     assert world.numbers("d1") == list(range(40))
     tunnel.close()
-    time.sleep(0.2)
-    heard = bytes(tap.heard)
     tap.close()
+    heard = bytes(tap.heard)
     assert b"w/d1/up" in heard, "nothing was heard: the test shows nothing"
     assert holds(heard, shown), "what may leave is not found either: the search finds nothing"
     assert not holds(heard, canary)
@@ -151,7 +166,7 @@ def test_no_byte_that_leaves_holds_a_secret(world: World) -> None:
 
 @pytest.mark.parametrize("form", range(6))
 def test_the_search_finds_what_is_hidden(form: int) -> None:
-    canary = secrets.token_hex(12).encode()
+    (canary,) = tokens(1)
     hidden = forms(canary)[form]
     assert holds(b"head" + hidden + b"tail", canary)
     assert holds(b"head" + zlib.compress(b"some words " * 3 + hidden + b" more"), canary)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from certificates import Identity, TestAuthority
+from waits import PATIENCE_S, until
 
 from walle_rt.cloud.broker import Broker, BrokerSettings
 from walle_rt.cloud.sink import Endpoint, FeatureTables, Sink, SinkStore
@@ -33,6 +33,8 @@ when_full = "drop_new"
 main = "main"
 [capabilities]
 host_calls = ["walle.stream"]
+[limits.main]
+wall_ms = 60000
 [results.rows]
 columns = { n = "int" }
 [egress.words]
@@ -99,11 +101,7 @@ class World:
 
     def kill_broker(self) -> None:
         """As kill -9 does; it is started again."""
-        end = time.monotonic() + 20
-        while (pid := self.broker.pid) is None:
-            assert time.monotonic() < end, "the broker does not come back"
-            time.sleep(0.01)
-        os.kill(pid, signal.SIGKILL)
+        os.kill(until(lambda: self.broker.pid, "the broker does not come back"), signal.SIGKILL)
 
     def endpoint(self, url: str | None = None, identity: Identity | None = None) -> Endpoint:
         who = identity or self.sink_identity
@@ -118,7 +116,7 @@ class World:
     def sink(self) -> Sink:
         sink = Sink(self.endpoint(), SinkStore(self.database))
         self._open.append(sink.close)
-        assert sink.wait_connected(20), "the sink does not connect"
+        assert sink.wait_connected(PATIENCE_S), "the sink does not connect"
         return sink
 
     def device(self, name: str) -> Device:
@@ -130,7 +128,7 @@ class World:
 
     def tunnel(self, device: Device, name: str, url: str | None = None, **options: Any) -> Tunnel:
         who = self.identity(name)
-        given = {"least_backoff_s": 0.05, "most_backoff_s": 0.5, **options}
+        given = {"least_backoff_s": 0.05, "most_backoff_s": 0.5, "connect_s": PATIENCE_S, **options}
         tunnel = Tunnel(
             device,
             url or self.broker.url,
@@ -160,11 +158,3 @@ class World:
 
 def waiting(device: Device) -> int:
     return sum(stream.waiting for stream in device.outbox().values())
-
-
-def until(what: Callable[[], object], timeout_s: float = 20.0) -> None:
-    """Wait for what another thread or process does."""
-    end = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < end, "it does not happen"
-        time.sleep(0.01)

@@ -15,15 +15,17 @@ from walle_rt.vm import VM, library_path
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """folder(source=..., name=..., version=..., more=...): a task's folder."""
+    """folder(source=..., name=..., version=..., more=..., wall_ms=...): a task's folder."""
     made = 0
 
-    def make(source: str = MAIN, name: str = "shop", version: str = "1.0.0", more: str = "") -> Path:
+    def make(
+        source: str = MAIN, name: str = "shop", version: str = "1.0.0", more: str = "", wall_ms: int = 60_000
+    ) -> Path:
         nonlocal made
         made += 1
         path = tmp_path / f"task{made}"
         path.mkdir()
-        (path / "task.toml").write_text(TOML.format(name=name, version=version, more=more))
+        (path / "task.toml").write_text(TOML.format(name=name, version=version, more=more, wall_ms=wall_ms))
         (path / "main.py").write_text(source)
         return path
 

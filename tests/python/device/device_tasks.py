@@ -18,6 +18,8 @@ bought = "buy"
 main = "main"
 [capabilities]
 host_calls = ["walle.log", "walle.kv"]
+[limits.main]
+wall_ms = {wall_ms}
 [results.sales]
 columns = {{ price = "int", name = "text", ratio = "float", big = "bool", raw = "bytes" }}
 [events.buy]

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 from device_tasks import Folder, Open
+from waits import PATIENCE_S
 
 from walle_rt.device import TaskResult
 
@@ -22,7 +23,7 @@ def test_results_as_they_come(opened: Open, folder: Folder) -> None:
                     got.append(result.value["price"])
                     if len(got) == 5:
                         break
-            assert await device.await_idle(30)
+            assert await device.await_idle(PATIENCE_S)
         assert device.closed
         return got
 
@@ -35,7 +36,7 @@ def test_a_watch_ends_with_its_device(opened: Open, folder: Folder) -> None:
         await device.ainstall(folder())
         results = device.watch()
         await device.arecord("buy", contents={"price": 1}, durable=True)
-        await device.await_idle(30)
+        await device.await_idle(PATIENCE_S)
         await device.aclose()
         return [result async for result in results]
 
@@ -50,7 +51,7 @@ def test_results_that_nobody_takes_are_counted(opened: Open, folder: Folder) -> 
         results = device.watch(limit=3)
         for price in range(8):
             await device.arecord("buy", contents={"price": price})
-            await device.await_idle(30)
+            await device.await_idle(PATIENCE_S)
         await device.aclose()
         return [result.value["price"] async for result in results], results.missed
 
@@ -64,7 +65,7 @@ def test_the_loop_goes_on_while_others_wait(opened: Open, folder: Folder) -> Non
         device = opened()
         await device.ainstall(folder(source))
         await device.arecord("buy", contents={"price": 1})
-        waiting = asyncio.create_task(device.await_idle(30))
+        waiting = asyncio.create_task(device.await_idle(PATIENCE_S))
         turns = 0
         while not waiting.done():
             await asyncio.sleep(0)
@@ -90,5 +91,5 @@ def test_a_watch_whose_loop_is_gone_leaves(opened: Open, folder: Folder) -> None
 
     watch = asyncio.run(begin())
     device.record("buy", contents={"price": 1})
-    assert device.wait(30) and watch is not None
+    assert device.wait(PATIENCE_S) and watch is not None
     assert len(device.results("shop")) == 1

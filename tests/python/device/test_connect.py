@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import stat
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from waits import PATIENCE_S, until
 
 pytest.importorskip("tuf", reason="no package 'tuf' (the extra [cloud])")
 pytest.importorskip("cryptography", reason="no package 'cryptography' (the extra [cloud])")
@@ -44,16 +44,9 @@ def connect(device: Device, cloud: SmallCloud, **more: Any) -> None:
     device.connect(cloud.url, **{**given, **more})
 
 
-def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it takes too long"
-        time.sleep(0.02)
-
-
 def buy(device: Device, price: int = 8) -> None:
     device.record("buy", contents={"price": price, "name": "pen"})
-    assert device.wait(10)
+    assert device.wait(PATIENCE_S)
 
 
 def test_what_the_server_alone_runs_with_is_not_fetched(

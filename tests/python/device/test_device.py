@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from device_tasks import MAIN, Folder, Open
+from waits import PATIENCE_S
 
 from walle_rt import ArgumentError, ResourceError, TaskError
 from walle_rt.device import Device, TaskResult
@@ -28,7 +29,7 @@ def test_an_event_ends_in_a_row(opened: Open, folder: Folder) -> None:
     assert device.install(folder()) == "shop"
     numbers = [buy(device, price, "odd" if price % 2 else None) for price in range(1, 11)]
     assert numbers == sorted(numbers)
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     rows = list(device.results("shop"))
     assert [row["price"] for row in rows] == list(range(1, 11))
     assert rows[0]["name"] == "odd" and rows[1]["name"] is None
@@ -45,7 +46,7 @@ def test_columns_are_arrays(opened: Open, folder: Folder) -> None:
     device.install(folder())
     for price in range(1, 6):
         buy(device, price, "n" if price != 3 else None)
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     results = device.results("shop")
     assert results.types == {"price": "i64", "name": "text", "ratio": "f64", "big": "bool", "raw": "bytes"}
     columns = results.columns()
@@ -78,7 +79,7 @@ def main(event):
     device.install(folder(source))
     for price in (1, 2, 3):
         buy(device, price)
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     rows = device.results("shop").read()
     column = rows.column("price")
     assert isinstance(column, np.ma.MaskedArray) and column.tolist() == [1, None, 3]
@@ -96,7 +97,7 @@ def test_every_firing_tells_what_it_came_to(opened: Open, folder: Folder) -> Non
     leave = device.on_result(told.append)
     for price in (5, 0, 2):
         buy(device, price)
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     assert [result.number for result in told] == [1, 2, 3]
     assert [result.ok for result in told] == [True, False, True]
     assert told[0].value == {"price": 2} and told[0].trigger == "bought" and told[0].rows == 1
@@ -106,7 +107,7 @@ def test_every_firing_tells_what_it_came_to(opened: Open, folder: Folder) -> Non
     assert "event['fields']['price']" in error.source and "shop" in error.text
     leave()
     buy(device, 1)
-    assert device.wait(30) and len(told) == 3
+    assert device.wait(PATIENCE_S) and len(told) == 3
     info = device.task("shop")
     assert (info.firings, info.failures, info.failures_in_row, info.status) == (4, 1, 0, "idle")
     assert info.triggers[0].name == "bought" and info.triggers[0].fired == 4
@@ -125,7 +126,7 @@ def test_a_callback_may_record_and_read(opened: Open, folder: Folder) -> None:
 
     device.on_result(on_result)
     buy(device, 1)
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     assert seen == [1, 2, 3, 4, 5]
 
 
@@ -138,7 +139,7 @@ def test_what_a_callback_raises_is_told_to_nobody_else(
     device.install(folder())
     device.on_result(lambda result: 1 // 0)
     buy(device, 1)
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     assert [type(each) for each in hooked] == [ZeroDivisionError]
     assert len(device.results("shop")) == 1
 
@@ -200,11 +201,11 @@ def test_facts(opened: Open, folder: Folder) -> None:
     device = opened()
     device.install(folder(more='requires = ["charging"]'))
     buy(device, 1)
-    assert device.wait(10)
+    assert device.wait(PATIENCE_S)
     assert device.task("shop").status == "waiting" and device.task("shop").missing_facts == ("charging",)
     device.set_facts(charging=True, unmetered=False)
     assert device.facts == {"charging": True, "unmetered": False}
-    assert device.wait(30) and len(device.results("shop")) == 1
+    assert device.wait(PATIENCE_S) and len(device.results("shop")) == 1
 
 
 def test_tables_that_are_not_there(opened: Open, folder: Folder) -> None:
@@ -245,7 +246,7 @@ def test_lines_of_tasks(opened: Open, folder: Folder) -> None:
     device = opened(log=lambda task, level, line: lines.append((task, level, line)))
     device.install(folder("import walle\ndef main(event):\n    print('a')\n    walle.log.warning('b')\n"))
     buy(device, 1)
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     assert lines == [("shop", 1, "a"), ("shop", 2, "b")]
 
 
@@ -254,7 +255,7 @@ def test_a_sealed_folder_keeps_its_key(opened: Open, folder: Folder, tmp_path: P
     with opened(key=key) as device:
         device.install(folder())
         buy(device, 1, "a name that is nowhere to be read")
-        assert device.wait(30)
+        assert device.wait(PATIENCE_S)
     for file in (tmp_path / "device").rglob("*"):
         assert file.is_dir() or b"nowhere to be read" not in file.read_bytes(), file
     with opened(key=key) as again:
@@ -283,7 +284,7 @@ def test_many_threads_record_and_read(opened: Open, folder: Folder) -> None:
     device.install(folder(MAIN + "\n# again", name="one", version="1.0.1"))
     for thread in threads:
         thread.join()
-    assert not failures and device.wait(60)
+    assert not failures and device.wait(PATIENCE_S)
     expected = sorted(100 * number + price for number in range(4) for price in range(20))
     for name in ("one", "two"):
         info = device.task(name)
@@ -306,7 +307,7 @@ for price in range(50):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     device = opened()
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     info = device.task("shop")
     assert len(device.results("shop")) + info.coalesced + info.dropped == 50
     device.close()
@@ -326,7 +327,7 @@ def test_a_firing_has_one_key_for_the_script_and_for_the_host(opened: Open, fold
     device.on_result(told.append)
     for price in range(20):
         device.record("buy", contents={"price": price})
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     keys = device.results("shop").columns()["price"].tolist()
     assert [result.key for result in told] == keys
     assert all(key >= 0 for key in keys) and len(set(keys)) == len(keys)
@@ -341,6 +342,6 @@ def test_a_script_lists_its_own_resources(opened: Open, folder: Folder) -> None:
     (task / "words.txt").write_text("one two")
     device.install(task)
     device.record("buy", contents={"price": 1})
-    assert device.wait(30)
+    assert device.wait(PATIENCE_S)
     assert device.task("shop").error == ""
     assert list(device.results("shop").columns()["name"]) == ["words.txt"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from device_tasks import Folder, Open
+from waits import PATIENCE_S
 
 import walle_rt
 
@@ -18,7 +19,7 @@ def test_a_recording_follows_an_event_to_its_commit(tmp_path: Path, opened: Open
     with walle_rt.trace(file) as told:
         for price in range(5):
             device.record("buy", contents={"price": price})
-        assert device.wait(30)
+        assert device.wait(PATIENCE_S)
         device.close()
     events: list[dict[str, Any]] = json.loads(file.read_text())["traceEvents"]
     spans = [e for e in events if e["ph"] == "X"]
@@ -55,6 +56,6 @@ def test_failures_are_a_track(tmp_path: Path, opened: Open, folder: Folder) -> N
     file = tmp_path / "trace.json"
     with walle_rt.trace(file):
         device.record("buy", contents={"price": 1})
-        assert device.wait(30)
+        assert device.wait(PATIENCE_S)
     counters = [e for e in json.loads(file.read_text())["traceEvents"] if e["ph"] == "C"]
     assert [e["args"]["value"] for e in counters if e["name"] == "failures"] == [1]

@@ -12,6 +12,7 @@ import onnx
 import pytest
 from build_model import model
 from onnx.helper import make_node
+from waits import PATIENCE_S
 
 import walle_rt
 
@@ -123,7 +124,7 @@ def test_processes_share_what_one_of_them_packed(tmp_path: Path) -> None:
     for number in (4, 1):  # at once into an empty folder, then one more
         children = [start() for _ in range(number)]
         for child in children:
-            out, err = child.communicate(timeout=120)
+            out, err = child.communicate(timeout=PATIENCE_S)
             assert (child.returncode, err) == (0, "")
             said.append(out.split(maxsplit=1))
     assert len({crc for crc, _ in said}) == 1

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import run_walle
+from waits import PATIENCE_S
 
 from walle_rt.device import Device
 from walle_rt.errors import TaskError
@@ -36,6 +37,8 @@ imports = ["json", "math"]
 host_calls = ["walle.log", "walle.kv"]
 [resources]
 include = ["data/*", "words.txt"]
+[limits.main]
+wall_ms = 60000
 [results.sales]
 columns = { price = "int" }
 [events.buy]
@@ -131,7 +134,7 @@ def test_the_same_folder_gives_the_same_bytes_in_any_process(folder: Path, tmp_p
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
         printed.add(done.stdout)
     assert len(printed) == 1, printed
@@ -150,7 +153,7 @@ def test_a_device_installs_what_was_packed_and_tells_its_digest(folder: Path, tm
         assert device.install(path) == "shop"
         assert device.task("shop").package == packed.digest
         device.record("buy", contents={"price": 4})
-        assert device.wait(30)
+        assert device.wait(PATIENCE_S)
         assert device.results("shop", "sales").columns()["price"].tolist() == [9]
         assert device.task("shop").failures == 0
         shutil.rmtree(tmp_path / "out")

@@ -329,7 +329,7 @@ def run(name: str) -> str:
     """One check in a fresh process: empty, or what is wrong."""
     command = [sys.executable, __file__, *sys.argv[1:3], name]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     except subprocess.TimeoutExpired:
         return "does not end"
     if done.returncode != 0 or done.stderr:

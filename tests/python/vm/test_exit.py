@@ -14,7 +14,7 @@ ROUNDS = 5  # the ends of isolates and of Python race; each of these scripts abo
 
 def end(script: str) -> str:
     """Stdout of a process that runs the script; any other end than its own fails."""
-    return run_python(script, seconds=60).stdout
+    return run_python(script).stdout
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from waits import PATIENCE_S
 
 from walle_rt import ArgumentError, ResourceError, TaskError
 from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, TaskBundle, TaskFailed
@@ -251,18 +252,19 @@ def test_cancel_from_another_thread(task: Any) -> None:
         "def spin():\n    while True:\n        try:\n            while True: pass\n"
         "        except BaseException:\n            pass\n"
     )
-    before = isolate.stats().calls
+    ended = threading.Event()
 
     def stop() -> None:
-        while isolate.stats().calls == before:  # a cancel before the call would be lost
-            time.sleep(0.01)
-        time.sleep(0.05)
-        isolate.cancel()
+        while not ended.wait(0.01):  # a cancel before the call is lost
+            isolate.cancel()
 
-    threading.Thread(target=stop).start()
+    thread = threading.Thread(target=stop)
+    thread.start()
     with pytest.raises(LimitExceeded) as caught:
         isolate.call("spin")
     assert caught.value.limit == "cancelled"
+    ended.set()
+    thread.join()
     isolate.run("x = 1", module="again")
 
 
@@ -273,15 +275,23 @@ def test_cancel_without_a_call_does_nothing(task: Any) -> None:
 
 
 def test_a_busy_isolate_refuses_a_second_thread(task: Any) -> None:
-    isolate = task("import time\ndef nap():\n    time.sleep(0.3)\n")
+    # Its line says that the first call is in, and holds it there.
+    inside, go = threading.Event(), threading.Event()
+
+    def log(level: int, line: str) -> None:
+        inside.set()
+        go.wait(PATIENCE_S)
+
+    isolate = task("def nap():\n    print('in')\n", log=log)
     thread = threading.Thread(target=isolate.call, args=("nap",))
     thread.start()
-    time.sleep(0.1)
+    assert inside.wait(PATIENCE_S)
     with pytest.raises(TaskFailed) as caught:
         isolate.call("nap")
     assert caught.value.type == "Busy"
     with pytest.raises(ResourceError):
         isolate.reset()
+    go.set()
     thread.join()
 
 

@@ -18,7 +18,7 @@ from walle_rt.vm import Limits as VmLimits
 
 # name: (source of f, limits, the limit that the error must name)
 WALL = {"wall_ms": 100}
-HEAP = {"heap_bytes": 32 << 20, "wall_ms": 3000}
+HEAP = {"heap_bytes": 32 << 20, "wall_ms": 20_000}
 STUCK: dict[str, tuple[str, dict[str, int], str]] = {
     "endless loop": ("while True: pass", WALL, "wall"),
     "endless loop, processor time": ("while True: pass", {"cpu_ms": 50}, "cpu"),
@@ -446,16 +446,16 @@ def test_threads_with_small_stacks(vm: VM, kilobytes: int, expected: set[str]) -
 
 
 def test_an_uncancellable_call_is_abandoned_and_counted(vm: VM) -> None:
-    # An error handler of an encoder writes five million references, in C, and looks at nothing else:
-    # what takes as long as its input is long is not asked to.
-    encoded = "len(('\\u0101' * 5_000_000).encode('ascii', 'xmlcharrefreplace'))"
+    # An error handler of an encoder writes millions of references, in C, and looks at nothing else: what
+    # takes as long as its input is long is not asked to. For 0.7 s, so that a watchdog that a loaded machine
+    # wakes late is in time all the same.
+    encoded = "len(('\\u0101' * 16_000_000).encode('ascii', 'xmlcharrefreplace'))"
     source = f"def f():\n    return {encoded}\ndef ok():\n    return 1\n"
     bundle = TaskBundle.from_source({"main": source}, vm)
     pool = Pool(vm, size=1, limits=VmLimits(wall_ms=50), grace_ms=50)
     assert pool.run(bundle, "ok") == 1
-    started = time.monotonic()
     with pytest.raises(LimitExceeded) as caught:
         pool.run(bundle, "f")
-    assert caught.value.limit == "abandoned" and time.monotonic() - started < 1.5
+    assert caught.value.limit == "abandoned"  # and not "wall", as where it waited for the call's end
     assert pool.stats().abandoned == 1
     assert pool.run(bundle, "ok") == 1

@@ -99,7 +99,7 @@ def test_many_threads_share_a_pool(vm: VM, bundle: TaskBundle) -> None:
 
 def test_log_state_and_limits_reach_its_isolates(vm: VM, bundle: TaskBundle, tmp_path: Path) -> None:
     lines: list[str] = []
-    limits = Limits(wall_ms=200, host_calls=["walle.kv"])
+    limits = Limits(wall_ms=2000, host_calls=["walle.kv"])
     pool = Pool(
         vm, size=1, limits=limits, log=lambda level, line: lines.append(line), state=tmp_path / "state"
     )

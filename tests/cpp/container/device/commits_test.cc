@@ -1,5 +1,7 @@
 #include "container/device/commits.h"
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -467,7 +469,7 @@ TEST(Commits, WithAKeyNothingIsReadable) {
 
 TEST(Commits, ThreadsCommitBesideCheckpointsAndReaders) {
   // The system's: the tests' own file system has one thread.
-  const std::string dir = testing::TempDir() + "walle_commits_threads";
+  const std::string dir = testing::TempDir() + "walle_commits_threads" + std::to_string(::getpid());
   std::filesystem::remove_all(dir);
   auto opening = Commits::open(Env::system(), dir, small());
   ASSERT_TRUE(opening.ok()) << opening.error().message();

@@ -131,7 +131,7 @@ TEST_F(ProbationTest, FactsThatItWaitsForHold) {
 TEST_F(ProbationTest, CancelledItEndsSoonAndSaysSo) {
   taps(1);
   Manifest m = manifest("rank");
-  m.execute_limits.wall_ms = 20'000;
+  m.execute_limits.wall_ms = 300'000;
   const link::StagedPackage staged = stage(m, "def main(event):\n    while True: pass\n");
   std::thread closer([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -142,7 +142,7 @@ TEST_F(ProbationTest, CancelledItEndsSoonAndSaysSo) {
   closer.join();
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.error().group(), base::ErrorGroup::cancelled);
-  EXPECT_LT(env_->steady_us() - start, 15 * kSecondUs);
+  EXPECT_LT(env_->steady_us() - start, 60 * kSecondUs);
 }
 
 TEST_F(ProbationTest, WhatDoesNotOpenIsAnError) {
