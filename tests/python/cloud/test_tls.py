@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import ssl
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from waits import PATIENCE_S, until
 
 from walle_rt import _core, device
 from walle_rt.cloud.authority import Authority
+from walle_rt.cloud.tls import Shown
 from walle_rt.errors import ArgumentError, NetworkError
 
 
@@ -196,3 +198,41 @@ def test_files_that_somebody_brings(tmp_path: Path) -> None:
         until(taken_up, "the new certificate is not taken up")
     finally:
         assert child.stop() == 0
+
+
+def shaken(server: ssl.SSLContext, client: ssl.SSLContext) -> bytes:
+    """The certificate that a handshake in memory shows."""
+    up, down = ssl.MemoryBIO(), ssl.MemoryBIO()
+    near = client.wrap_bio(down, up, server_hostname="127.0.0.1")
+    far = server.wrap_bio(up, down, server_side=True)
+    for _ in range(3):
+        for end in (near, far):
+            with contextlib.suppress(ssl.SSLWantReadError):
+                end.do_handshake()
+    return near.getpeercert(binary_form=True) or b""
+
+
+def test_a_certificate_that_is_replaced_ends_no_handshake(tmp_path: Path) -> None:
+    made = [Authority(tmp_path / name) for name in ("one", "two")]
+    pairs = [each.server_certificate("site", ["127.0.0.1"], datetime.now(UTC)) for each in made]
+    client = trusting(made[0].folder / "ca.pem")
+    client.load_verify_locations(made[1].folder / "ca.pem")
+    turns = 0
+    shown = Shown(lambda: pairs[turns % 2])
+    seen, over = {shaken(shown.context, client)}, threading.Event()
+
+    def replace() -> None:
+        nonlocal turns
+        while not over.is_set():
+            turns += 1
+            shown.again()
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    try:
+        for _ in range(300):
+            seen.add(shaken(shown.context, client))
+    finally:
+        over.set()
+        thread.join()
+    assert len(seen) == 2 and b"" not in seen

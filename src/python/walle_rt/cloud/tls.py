@@ -32,9 +32,11 @@ class Shown:
     def __init__(self, files: Callable[[], Files]) -> None:
         """Read what ``files`` names."""
         self._files = files
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
         self._seen = self._load()
+        # Connections begin with the first pair, and are given the newest before a certificate is chosen.
+        # Loading into the context itself would leave it without a key for a moment, in which handshakes end.
+        self.context = self._newest
+        self.context.sni_callback = self._give
 
     def again(self) -> None:
         """Look for newer files; connections to come are shown them. What is wrong with them is logged, and
@@ -46,15 +48,17 @@ class Shown:
         except (OSError, ResourceError) as error:
             LOG.warning("certificate not read anew", extra={"reason": str(error)})
 
+    def _give(self, connection: ssl.SSLObject, _name: str | None, _first: ssl.SSLContext) -> None:
+        connection.context = self._newest
+
     def _load(self) -> list[tuple[int, int]]:
         chain, key = self._files()
         try:
             seen = _state((chain, key))
-            trial = ssl.SSLContext(
-                ssl.PROTOCOL_TLS_SERVER
-            )  # a pair that does not match must not be half taken
-            trial.load_cert_chain(chain, key, password=_no_password)
-            self.context.load_cert_chain(chain, key, password=_no_password)
+            made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            made.minimum_version = ssl.TLSVersion.TLSv1_2
+            made.load_cert_chain(chain, key, password=_no_password)
+            self._newest = made
         except (OSError, ValueError) as error:
             raise ResourceError.of(
                 f"'{chain}' and '{key}' ({getattr(error, 'strerror', None) or error})",
