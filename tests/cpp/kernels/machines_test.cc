@@ -13,6 +13,7 @@
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm_reference.h"
 #include "kernels/workspace.h"
+#include "seed.h"
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
@@ -23,7 +24,7 @@ constexpr int64_t kProducts[][3] = {{1, 700, 3000}, {4, 310, 3000}, {40, 130, 30
 
 class Machines : public ::testing::Test {
  protected:
-  Machines() : seed_(std::random_device()()) {}
+  Machines() : seed_(test_seed()) {}
 
   std::string trace(Isa isa, int threads) const {
     return std::string(isa_name(isa)) + " threads " + std::to_string(threads) + " seed " +
