@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from commands import run_python
 from onnx import TensorProto, helper
 from random_seed import random_seed
 
@@ -182,6 +183,17 @@ def test_nothing_is_converted_between_convolutions() -> None:
 
 
 def test_the_first_convolution_reads_rows_and_writes_blocks() -> None:
+    """By the costs of one machine: by a measured profile another way may be as near."""
+    run_python(
+        """
+        import test_layouts
+        test_layouts.check_the_first_convolution()
+        """,
+        environment={"WALLE_MACHINE": "zen4", "WALLE_COSTS": "", "PYTHONPATH": str(Path(__file__).parent)},
+    )
+
+
+def check_the_first_convolution() -> None:
     g = Growing(4, (1, 3, 112, 112))
     g.conv(3, 32, stride=2)
     g.add("Relu", [g.last], 32)

@@ -84,7 +84,7 @@ def test_networks_compute_the_same(
     assert found["processors"] == int(cores)
     assert f"cores={cores},isa={isa},costs={costs}" in found["backends"]["cpu"]
     (table,) = found["costs"]
-    assert table in (costs, "zen4 scaled by a profile"), "another machine's costs, or measured ones"
+    assert table in (costs, f"zen4 scaled by {costs}", "zen4 scaled by a profile"), "another machine's costs, or measured ones"
     for model in MODELS:
         results = np.load(tmp_path / f"{model}.npz")
         for key, want in definitions[model].items():
@@ -125,4 +125,4 @@ def test_a_machine_has_no_more_than_there_is() -> None:
         "from walle_rt import _core; print(_core.machine()['backends']['cpu'])",
         environment={"WALLE_MACHINE": "tablet"},
     ).stdout
-    assert target.startswith(("sse4 (of scalar, sse4)", "neon (of scalar, neon)")), target
+    assert target.rstrip().endswith(("(of scalar, sse4)", "(of scalar, neon)")), target

@@ -62,8 +62,8 @@ CostModel::CostModel(const CostTable& table)
   finish();
 }
 
-CostModel::CostModel(const CostTable& table, const DeviceProfile& machine)
-    : name_(std::string(table.name) + " scaled by a profile"),
+CostModel::CostModel(const CostTable& table, const DeviceProfile& machine, std::string_view named)
+    : name_(std::string(table.name) + " scaled by " + std::string(named)),
       isa_(machine.isa),
       plain_(kPlain),
       vector_(kVector) {

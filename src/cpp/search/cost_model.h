@@ -44,7 +44,9 @@ class CostModel {
   explicit CostModel(const CostTable& table);
   // Derived for another machine: coefficients of arithmetic scale as its arithmetic does, those of bytes as
   // its memories, starts as its steps.
-  CostModel(const CostTable& table, const backends::DeviceProfile& machine);
+  // `named`: the machine, where the profile was not measured.
+  CostModel(const CostTable& table, const backends::DeviceProfile& machine,
+            std::string_view named = "a profile");
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;
 

@@ -133,7 +133,7 @@ Result<std::shared_ptr<const CostModel>> machine_costs(const backends::Backend& 
   static auto& made = *new std::map<std::string, std::shared_ptr<const CostModel>>;  // outlives all sessions
   WALLE_ASSIGN(const std::string name, given_costs());
   const char* variable = std::getenv("WALLE_COSTS");
-  const bool profiled = name == kNone || (variable && std::string_view(variable) == "profile");
+  const bool profiled = variable && std::string_view(variable) == "profile";
   const std::lock_guard lock(mutex);
   std::shared_ptr<const CostModel>& model = made[machine_of(host) + (profiled ? "|profile" : "")];
   if (model) return model;
@@ -141,7 +141,7 @@ Result<std::shared_ptr<const CostModel>> machine_costs(const backends::Backend& 
   const std::string isa = host.target().substr(0, host.target().find(' '));
   const std::optional<DeviceProfile> scaled = profiled ? std::nullopt : scaled_profile(name, isa);
   if (scaled) {
-    model = std::make_shared<CostModel>(cost_tables().front(), *scaled);
+    model = std::make_shared<CostModel>(cost_tables().front(), *scaled, name);
   } else if (!profiled && table && fitted_for(*table, host)) {
     model = std::make_shared<CostModel>(*table);
   } else {

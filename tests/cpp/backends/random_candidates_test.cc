@@ -191,6 +191,7 @@ class RandomCandidates : public ::testing::Test {
           }
         }
     }
+    unsetenv("WALLE_CPU");  // the machine outside of the scope may lack that set
   }
 
   // The algorithm without its tile and its set: layouts may share a price.

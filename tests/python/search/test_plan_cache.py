@@ -103,7 +103,9 @@ def test_tuned_plans_agree_and_say_what_was_measured(tmp_path: Path) -> None:
     conv = next(r for r in found.rows if r.op == "Conv")
     measured = [c for c in conv.choices if c.measured_ms > 0]
     assert len(measured) > 1 and conv.choices[0].taken
-    assert conv.choices[0].measured_ms == min(c.measured_ms for c in measured)
+    # In its layout: what blocks would spare, copies into and out of them may cost, as machines go.
+    like = [c for c in measured if c.backend == conv.choices[0].backend]
+    assert conv.choices[0].measured_ms == min(c.measured_ms for c in like)
     again, kept = planned(loaded, tune=64, plan_cache=tmp_path)
     assert kept.plan_sources == {"cache": 1}
     np.testing.assert_array_equal(again, got)

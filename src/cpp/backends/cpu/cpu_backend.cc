@@ -30,7 +30,7 @@ class CpuBackend final : public TableBackend {
       sets += (sets.empty() ? "" : ", ") + std::string(isa_name(isa));
     const std::string given = base::given_machine_text();
     return (chosen.ok() ? std::string(isa_name(*chosen)) : "nothing: " + chosen.error().text().given) +
-           " (of " + sets + ")" + (given.empty() ? "" : " as " + given);
+           (given.empty() ? "" : " as " + given) + " (of " + sets + ")";
   }
 
   std::string device() const override { return processor_name(); }
