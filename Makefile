@@ -43,9 +43,11 @@ test: check build cpp python docs damage sanitize fuzz-formats
 	$(call step,all tests passed)
 
 # Minutes of analysis, so not part of `test`.
-tidy: build
+tidy: setup
+	@$(call configured,dev)
+	cmake --build build/dev --target schemas
 	find src/cpp -name '*.cc' -not -name '*_simd.cc' -not -path '*/vm/inside/*' -print0 \
-	  | xargs -0 -n 4 -P 2 clang-tidy -p build/release --quiet
+	  | xargs -0 -n 4 -P 2 clang-tidy -p build/dev --quiet
 
 # What needs no build: floors, style, types.
 check: setup

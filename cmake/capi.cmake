@@ -16,6 +16,7 @@ add_library(walle SHARED ${capi_sources})
 add_library(walle::walle ALIAS walle)
 walle_link_rooms(walle)
 target_link_libraries(walle PRIVATE walle_flags)
+target_compile_options(walle PRIVATE $<$<CONFIG:Release>:-Os>)
 target_compile_definitions(walle PRIVATE WALLE_VERSION_TEXT="${PROJECT_VERSION}")
 target_include_directories(walle INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src/cpp/include>
   $<INSTALL_INTERFACE:${walle_includedir}>)
@@ -27,9 +28,22 @@ endif()
 if(NOT APPLE AND NOT WIN32)
   set(exports ${PROJECT_SOURCE_DIR}/src/cpp/capi/exports.map)
   # The map says which room each byte comes from: tools/size_report.py.
-  target_link_options(walle PRIVATE -Wl,--version-script=${exports} -Wl,--gc-sections
+  target_link_options(walle PRIVATE -Wl,--version-script=${exports} -Wl,--gc-sections -Wl,-Bsymbolic
     -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/libwalle.map)
   set_target_properties(walle PROPERTIES LINK_DEPENDS ${exports})
+endif()
+if(WALLE_ONE_ENGINE)
+  # What the Python extension calls, under a version node that is nobody else's: read from its objects, so
+  # that the linker drops all that neither C nor Python reaches.
+  set(private ${CMAKE_CURRENT_BINARY_DIR}/libwalle_private.map)
+  add_custom_command(OUTPUT ${private}
+    COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/private_symbols.py ${private} ${CMAKE_NM}
+      $<TARGET_OBJECTS:walle_pybind>
+    DEPENDS ${PROJECT_SOURCE_DIR}/tools/private_symbols.py walle_pybind $<TARGET_OBJECTS:walle_pybind>
+    COMMAND_EXPAND_LISTS VERBATIM)
+  target_sources(walle PRIVATE ${private})
+  target_link_options(walle PRIVATE -Wl,--version-script=${private})
+  set_property(TARGET walle APPEND PROPERTY LINK_DEPENDS ${private})
 endif()
 
 install(TARGETS walle EXPORT walle_targets LIBRARY DESTINATION ${walle_libdir} COMPONENT capi)

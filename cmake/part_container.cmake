@@ -4,4 +4,3 @@ walle_room(container/host USES vm runtime array store stream/match stream/graph 
 walle_room(container/task SMALL USES container/host stream/processor SCHEMAS task)
 walle_room(container/device SMALL USES container/task link)
 walle_room(container/link SMALL USES container/device link)
-target_compile_options(walle_container_link PRIVATE -ffunction-sections -fdata-sections)

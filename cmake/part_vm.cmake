@@ -145,9 +145,15 @@ set(WALLE_VM_NUMBERS_FULL -O3 CACHE STRING "Optimisation of the VM's integers an
 set(WALLE_VM_HOT -O2 CACHE STRING "Optimisation of the VM's files that tasks spend their time in")
 set(WALLE_VM_COLD -Os CACHE STRING "Optimisation of the VM's other files")
 # What is not hot is optimised as a whole: 30 KB less of each flavour (with ld alone, as lld does not read
-# what g++ writes for it). The hot files stay as they were measured.
+# what g++ writes for it), for the longest links of a build, of which there
+# are three: in wheels. The hot files stay as they were measured.
+option(WALLE_VM_WHOLE "Optimise the VM's cold files as a whole when linking (g++ and GNU's linker)" OFF)
 set(vm_whole "")
+set(vm_gnu OFF)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT WALLE_VM_RELR AND NOT WALLE_SANITIZE AND NOT WALLE_BUILD_FUZZ)
+  set(vm_gnu ON)
+endif()
+if(WALLE_VM_WHOLE AND NOT WALLE_VM_RELR AND NOT WALLE_SANITIZE AND NOT WALLE_BUILD_FUZZ)
   include(CheckIPOSupported)
   check_ipo_supported(RESULT vm_has_lto LANGUAGES C)
   if(vm_has_lto)
@@ -289,7 +295,7 @@ foreach(flavour IN ITEMS full device)
     # Reports and suppressions of sanitizers name functions.
     target_link_options(vm_${flavour} PRIVATE $<$<NOT:$<BOOL:${WALLE_SANITIZE}>>:-s>
       -Wl,--version-script=${vm_src}/inside/exports.map -Wl,-z,defs)
-    if(vm_whole)
+    if(vm_gnu)
       # Here and not everywhere: GNU's ld, which the condition stands for, adds the script to its own.
       target_link_options(vm_${flavour} PRIVATE -Wl,-T,${vm_src}/inside/warm.ld)
     endif()

@@ -1,21 +1,50 @@
 # walle_rt._core: the one extension module. In a wheel build it is installed; in a source tree it is placed
 # into src/python/walle_rt so that the checkout itself is importable.
-find_package(Python COMPONENTS Interpreter Development.Module REQUIRED)
 if(NOT pybind11_DIR)
   execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
     OUTPUT_VARIABLE pybind11_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
 endif()
 find_package(pybind11 3.0 CONFIG REQUIRED)
 
+# Small: bindings convert and document, and what they cost is Python's calls.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpp/pybind/*.cc)
-# NO_EXTRAS: without link-time optimisation, which would see the bindings alone (the rooms are not compiled
-# for it) and made every link longer than the compilation before it.
-pybind11_add_module(_core MODULE NO_EXTRAS ${sources})
-walle_link_rooms(_core)
-target_link_libraries(_core PRIVATE walle_flags)
+add_library(walle_pybind OBJECT ${sources})
+target_link_libraries(walle_pybind PRIVATE walle_flags pybind11::module ${WALLE_ROOMS})
+# Types that hold Python objects are seen in the extension alone, whatever their visibility.
+target_compile_options(walle_pybind PRIVATE $<$<CONFIG:Release>:-Os>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-attributes>)
+# One unit per family: files of one name the same types and words.
+walle_batches(walle_pybind)
+set_target_properties(walle_pybind PROPERTIES UNITY_BUILD_MODE GROUP)
+foreach(source IN LISTS sources)
+  get_filename_component(family ${source} NAME_WE)
+  string(REGEX MATCH "^(device|tunnel|task|stream_[a-i]|stream|session_encoder|vm)" family ${family})
+  string(REGEX REPLACE "^(tunnel|task)$" "device" family "${family}")
+  string(REGEX REPLACE "^stream_[a-i]$" "stream_first" family "${family}")
+  string(REGEX REPLACE "^session_encoder$" "stream" family "${family}")
+  if(NOT family)
+    set(family engine)
+  endif()
+  set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${family})
+endforeach()
+
+# Without link-time optimisation, which would see the bindings alone (the rooms are not compiled for it) and
+# made every link longer than the compilation before it.
+add_library(_core MODULE $<TARGET_OBJECTS:walle_pybind>)
+set_target_properties(_core PROPERTIES LINKER_LANGUAGE CXX)
+target_link_libraries(_core PRIVATE walle_flags pybind11::module)
+pybind11_extension(_core)
+if(WALLE_ONE_ENGINE)
+  # One engine for both: the extension finds it in libwalle beside it.
+  target_link_libraries(_core PRIVATE walle)
+  set_target_properties(_core PROPERTIES INSTALL_RPATH "$ORIGIN/lib" LINK_DEPENDS_NO_SHARED ON)
+else()
+  walle_link_rooms(_core)
+endif()
 if(NOT APPLE AND NOT WIN32)
   # Other extension modules share the process: ours shows its init function alone.
-  target_link_options(_core PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/cpp/pybind/exports.map)
+  target_link_options(_core PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/cpp/pybind/exports.map
+    -Wl,-Bsymbolic -Wl,--gc-sections)
 endif()
 if(SKBUILD)
   install(TARGETS _core DESTINATION walle_rt)

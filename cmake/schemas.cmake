@@ -20,6 +20,7 @@ endif()
 
 set(WALLE_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 file(GLOB schema_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/schemas/*.fbs)
+add_custom_target(schemas)
 foreach(schema IN LISTS schema_files)
   get_filename_component(name ${schema} NAME_WE)
   set(header ${WALLE_GENERATED_DIR}/schemas/${name}_generated.h)
@@ -28,4 +29,5 @@ foreach(schema IN LISTS schema_files)
     COMMAND ${WALLE_FLATC} --cpp --gen-object-api --scoped-enums -o ${WALLE_GENERATED_DIR}/schemas ${schema}
     DEPENDS ${schema} VERBATIM)
   add_custom_target(walle_schema_${name} DEPENDS ${header})
+  add_dependencies(schemas walle_schema_${name})
 endforeach()

@@ -1,5 +1,5 @@
-"""The C library exports names that begin with walle_ and no others;
-the Python extension its init function alone.
+"""The C library exports names that begin with walle_ and, under the version node WALLE_PRIVATE, what the Python
+extension calls in namespace walle; the extension its init function alone.
 
 check_symbols.py [BUILD] [--glibc 2.28]    the VM libraries of BUILD also need no newer C library
 """
@@ -14,15 +14,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # What the linker and the C++ run-time put into any shared object.
-ALWAYS = {"_init", "_fini", "_edata", "_end", "__bss_start"}
+ALWAYS = {"_init", "_fini", "_edata", "_end", "__bss_start", "WALLE_0", "WALLE_PRIVATE"}
+# Of the C library's C++ face (tools/private_symbols.py): nobody else's, and named so.
+PRIVATE = re.compile(r"_Z[^@]*5walle[^@]*@+WALLE_PRIVATE$")
 
 
 def exported(library: Path) -> list[str]:
-    """Names of the dynamic symbols that ``library`` defines."""
+    """Names of the dynamic symbols that ``library`` defines for everybody."""
     text = subprocess.run(
         ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
     ).stdout
-    return [line.split()[-1].split("@")[0] for line in text.splitlines() if line.strip()]
+    names = [line.split()[-1] for line in text.splitlines() if line.strip()]
+    return [name.split("@")[0] for name in names if not PRIVATE.match(name)]
 
 
 def check(library: Path, prefix: str) -> list[str]:

@@ -18,6 +18,8 @@
 
 namespace walle::base {
 
+inline constexpr int64_t kUsPerSecond = 1'000'000;
+
 // A file of fixed size mapped for writing. Stores survive a killed
 // process at once and a lost power supply after sync().
 class WritableMap {

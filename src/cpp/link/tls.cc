@@ -28,7 +28,7 @@ constexpr int kClosed = 6;    // SSL_ERROR_ZERO_RETURN
 constexpr int kSslError = 1;  // SSL_ERROR_SSL
 constexpr int kAppData = 0;   // the index that belongs to whoever made the SSL
 constexpr std::string_view kMagic = "WTS";
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kSessionVersion = 1;
 constexpr size_t kMostSessionBytes = 65'536;
 
 // A key with a passphrase would make libcrypto ask on the terminal.
@@ -121,7 +121,7 @@ void TlsContext::save_session(const std::string& host) {
   if (new_session_.empty()) return;
   base::ByteWriter out;
   out.put_bytes(kMagic);
-  out.put(kVersion);
+  out.put(kSessionVersion);
   out.put(bound_to_);
   out.put_text(host);
   out.put_text(new_session_);
@@ -136,7 +136,8 @@ void* TlsContext::load_session(const std::string& host) {
   const Result<std::string> bytes = env_.read_prefix(files_.session, 2 * kMostSessionBytes);
   if (!bytes.ok()) return nullptr;
   base::ByteReader in(*bytes);
-  if (!in.expect(kMagic) || in.get<uint8_t>() != kVersion || in.get<uint32_t>() != bound_to_) return nullptr;
+  if (!in.expect(kMagic) || in.get<uint8_t>() != kSessionVersion || in.get<uint32_t>() != bound_to_)
+    return nullptr;
   if (in.text() != host) return nullptr;
   const std::string_view session = in.text();
   if (!in.checksum() || !in.done()) return nullptr;

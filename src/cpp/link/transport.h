@@ -18,6 +18,10 @@
 
 namespace walle::link {
 
+// Statuses that replies are told apart by (RFC 9110, 15).
+inline constexpr int kHttpOk = 200, kHttpPartial = 206, kHttpUnauthorized = 401, kHttpForbidden = 403,
+                     kHttpNotSatisfiable = 416, kHttpTooMany = 429;
+
 // Neither name nor value holds a line end: whoever makes one has made it of letters it knows.
 struct HttpHeader {
   std::string name, value;

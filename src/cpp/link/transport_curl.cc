@@ -41,7 +41,6 @@ enum Option : int {
 constexpr int kResponseCode = 0x200002;  // CURLINFO_RESPONSE_CODE
 constexpr long kHttpOnly = 1, kHttpsOnly = 2, kGlobalAll = 3, kMostRedirects = 3;
 constexpr size_t kErrorBytes = 256;
-constexpr int kOk = 200, kPartial = 206, kTooMany = 429;
 
 struct Functions {
   int (*global_init)(long) = nullptr;
@@ -96,8 +95,9 @@ struct Exchange {
   bool wanted() {
     long status = 0;
     f.easy_getinfo(easy, kResponseCode, &status);
-    if (status != kPartial && status != kOk) return is_post && (status / 100 == 2 || status == kTooMany);
-    if (status == kPartial) skip = 0;
+    if (status != kHttpPartial && status != kHttpOk)
+      return is_post && (status / 100 == 2 || status == kHttpTooMany);
+    if (status == kHttpPartial) skip = 0;
     return true;
   }
   size_t take(std::string_view piece) {

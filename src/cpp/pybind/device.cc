@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 
+#include "pybind/seconds.h"
 #include "pybind/signals.h"
 #include "pybind/stream.h"
 #include "stream/event/event_names.h"
@@ -17,7 +18,6 @@ using stream::Catalog;
 
 namespace {
 
-constexpr double kMicroseconds = 1e6;  // in a second
 // How often a wait looks for signals, as calls of isolates do.
 constexpr int64_t kLookEveryUs = 100'000;
 
@@ -39,9 +39,10 @@ auto log_to(const py::object& callback) {
   };
 }
 
-DeviceHeld open(const std::string& path, const std::string& vm_library, const Catalog& catalog,
-                uint32_t workers, uint32_t ready, uint32_t hot_tasks, double cold_after_s, uint32_t grace_ms,
-                bool background, bool recorded, const py::bytes& key, const py::object& log) {
+DeviceHeld open_device(const std::string& path, const std::string& vm_library, const Catalog& catalog,
+                       uint32_t workers, uint32_t ready, uint32_t hot_tasks, double cold_after_s,
+                       uint32_t grace_ms, bool background, bool recorded, const py::bytes& key,
+                       const py::object& log) {
   container::DeviceOptions options;
   options.vm_library = vm_library;
   options.catalog = catalog;
@@ -115,7 +116,7 @@ bool wait(DeviceFace& self, std::optional<double> timeout_s) {
   }
 }
 
-py::dict stats(DeviceFace& self) {
+py::dict device_stats(DeviceFace& self) {
   const container::DeviceStats s = on_device(self, "stats", [](Device& device) { return device.stats(); });
   py::dict out;
   out["tasks"] = s.tasks;
@@ -135,7 +136,7 @@ void bind_device(py::module_& m) {
   auto sub = m.def_submodule("device", "Events in, results out; walle_rt.device is the documented face.");
   DeviceClass device(sub, "Device", "One folder in which events are recorded and tasks run.");
   device
-      .def_static("open", open, py::arg("path"), py::arg("vm_library"), py::arg("catalog"),
+      .def_static("open", open_device, py::arg("path"), py::arg("vm_library"), py::arg("catalog"),
                   py::arg("workers"), py::arg("ready"), py::arg("hot_tasks"), py::arg("cold_after_s"),
                   py::arg("grace_ms"), py::arg("background"), py::arg("recorded"), py::arg("key"),
                   py::arg("log"))
@@ -147,7 +148,7 @@ void bind_device(py::module_& m) {
       .def("advance", advance, py::arg("now"))
       .def("wait", wait, py::arg("timeout_s"))
       .def("trim", [](DeviceFace& self) { on_device(self, "trim", [](Device& d) { d.trim(); }); })
-      .def("stats", stats)
+      .def("stats", device_stats)
       .def_property_readonly("closed", &DeviceFace::closed)
       .def_property_readonly("catalog", [](DeviceFace& self) { return Catalog(*self.catalog()); })
       .def("close", [](DeviceFace& self) { unwrap(unlocked([&] { return self.close(); })); });

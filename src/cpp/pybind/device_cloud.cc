@@ -3,6 +3,7 @@
 #include "link/transport_curl.h"
 #include "pybind/device.h"
 #include "pybind/python_transport.h"
+#include "pybind/seconds.h"
 
 namespace walle::pybind {
 
@@ -12,7 +13,6 @@ using container::DeviceFace;
 namespace {
 
 using CloudHeld = std::unique_ptr<DeviceCloud, DeleteUnlocked>;
-constexpr double kMicroseconds = 1e6;  // in a second
 
 std::string_view what_name(link::TaskStep::What what) {
   switch (what) {

@@ -19,7 +19,8 @@ py::list streams(DeviceFace& self) {
 }
 
 // [(seq, ts, priority, task, feature, bytes)]
-py::list read(DeviceFace& self, const std::string& stream, uint64_t from, std::optional<size_t> limit) {
+py::list read_outbox(DeviceFace& self, const std::string& stream, uint64_t from,
+                     std::optional<size_t> limit) {
   const auto records = unwrap(on_device(self, "outbox", [&](Device& device) {
     return device.commits().read_outbox(stream, from, limit.value_or(SIZE_MAX));
   }));
@@ -66,7 +67,7 @@ void acknowledge_losses(DeviceFace& self) {
 
 void bind_device_outbox(DeviceClass& device) {
   device.def("outbox_streams", streams)
-      .def("outbox_read", read, py::arg("stream"), py::arg("start"), py::arg("limit"))
+      .def("outbox_read", read_outbox, py::arg("stream"), py::arg("start"), py::arg("limit"))
       .def("outbox_acknowledge", acknowledge, py::arg("stream"), py::arg("seq"))
       .def("losses", losses, py::arg("verify"))
       .def("acknowledge_losses", acknowledge_losses)

@@ -65,8 +65,8 @@ py::tuple as_python(TableColumns read) {
                         array_over<int64_t>(std::move(read.ts)), std::move(columns));
 }
 
-py::tuple read(const DeviceFace& self, const std::string& task, const std::string& table, uint64_t from,
-               std::optional<uint64_t> limit, const std::vector<std::string>& columns) {
+py::tuple read_table(const DeviceFace& self, const std::string& task, const std::string& table, uint64_t from,
+                     std::optional<uint64_t> limit, const std::vector<std::string>& columns) {
   return as_python(
       unwrap(unlocked([&] { return self.read(task, table, from, limit.value_or(UINT64_MAX), columns); })));
 }
@@ -94,7 +94,7 @@ std::vector<std::string> tables(const DeviceFace& self, const std::string& task)
 
 void bind_device_results(DeviceClass& device) {
   device
-      .def("read", read, py::arg("task"), py::arg("table"), py::arg("start"), py::arg("limit"),
+      .def("read", read_table, py::arg("task"), py::arg("table"), py::arg("start"), py::arg("limit"),
            py::arg("columns"), "Numbers, times, [(name, type, values, present)].")
       .def("last", last, py::arg("task"), py::arg("table"), py::arg("count"))
       .def("tables", tables, py::arg("task"))

@@ -1,6 +1,7 @@
 // _core.stream.EventLog: the durable log of what happened.
 #include <algorithm>
 
+#include "pybind/seconds.h"
 #include "pybind/stream.h"
 #include "stream/event/event_log.h"
 
@@ -10,12 +11,10 @@ using namespace walle::stream;
 
 namespace {
 
-constexpr double kMicroseconds = 1e6;  // in a second
-
-std::unique_ptr<EventLog> open(const std::string& directory, const Catalog& catalog, size_t journal_bytes,
-                               int64_t quota_bytes, double max_age_s, uint64_t sync_events, double sync_s,
-                               bool read_only, bool maintenance_thread, bool recorded_times,
-                               const py::bytes& key) {
+std::unique_ptr<EventLog> open_log(const std::string& directory, const Catalog& catalog, size_t journal_bytes,
+                                   int64_t quota_bytes, double max_age_s, uint64_t sync_events, double sync_s,
+                                   bool read_only, bool maintenance_thread, bool recorded_times,
+                                   const py::bytes& key) {
   const EventLogOptions options{.journal_bytes = journal_bytes,
                                 .quota_bytes = quota_bytes,
                                 .max_age_us = static_cast<int64_t>(max_age_s * kMicroseconds),
@@ -49,7 +48,7 @@ uint64_t append(EventLog& log, const std::string& name, const std::string& page,
 // kind, first, last, events, exact, noticed, reader, cause
 using Told = std::tuple<std::string, uint64_t, uint64_t, uint64_t, bool, int64_t, std::string, std::string>;
 
-std::vector<Told> losses(EventLog& log) {
+std::vector<Told> log_losses(EventLog& log) {
   std::vector<Told> out;
   for (const Loss& l : unwrap(log.losses()))
     out.emplace_back(std::string(loss_kind_name(l.kind)), l.first, l.last, l.events, l.exact, l.noticed_us,
@@ -57,7 +56,7 @@ std::vector<Told> losses(EventLog& log) {
   return out;
 }
 
-void acknowledge(EventLog& log, const std::vector<Told>& seen) {
+void acknowledge_log(EventLog& log, const std::vector<Told>& seen) {
   std::vector<Loss> out;
   for (const Loss& l : unwrap(log.losses())) {
     const Told told{std::string(loss_kind_name(l.kind)),
@@ -84,7 +83,7 @@ uint64_t erase(EventLog& log, const std::optional<std::string>& event, const std
 }
 
 // A negative limit is none.
-py::list read(EventLog& log, const GivenQuery& query, int64_t limit) {
+py::list read_log(EventLog& log, const GivenQuery& query, int64_t limit) {
   py::list out;
   unwrap(log.read(query_of(query), nullptr, [&](const Event& event) {
     if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
@@ -94,7 +93,7 @@ py::list read(EventLog& log, const GivenQuery& query, int64_t limit) {
   return out;
 }
 
-py::dict report(const EventLog& log) {
+py::dict log_report(const EventLog& log) {
   const LogReport& found = here(log).report();
   const SequencerStats& stats = log.stats();
   py::dict out;
@@ -120,13 +119,13 @@ py::dict report(const EventLog& log) {
 
 void bind_stream_log(py::module_& m) {
   py::class_<EventLog>(m, "EventLog", "The device's durable event log in one directory.")
-      .def_static("open", open, py::arg("directory"), py::arg("catalog"), py::arg("journal_bytes"),
+      .def_static("open", open_log, py::arg("directory"), py::arg("catalog"), py::arg("journal_bytes"),
                   py::arg("quota_bytes"), py::arg("max_age_s"), py::arg("sync_events"), py::arg("sync_s"),
                   py::arg("read_only"), py::arg("maintenance_thread"), py::arg("recorded_times"),
                   py::arg("key"))
       .def("append", append, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
            py::arg("on"), py::arg("durable"), py::arg("late"))
-      .def("read", read, py::arg("query"), py::arg("limit"))
+      .def("read", read_log, py::arg("query"), py::arg("limit"))
       .def("maintain", [](EventLog& log) { unwrap(log.maintain()); })
       .def("compact", [](EventLog& log) { unwrap(log.compact()); })
       .def("sync", [](EventLog& log) { unwrap(log.sync()); })
@@ -155,13 +154,13 @@ void bind_stream_log(py::module_& m) {
           "set_cursor",
           [](EventLog& log, const std::string& reader, uint64_t seq) { unwrap(log.set_cursor(reader, seq)); },
           py::arg("reader"), py::arg("seq"))
-      .def("losses", losses, "[(kind, first, last, events, exact, noticed, reader, cause)].")
-      .def("acknowledge", acknowledge, py::arg("seen"))
+      .def("losses", log_losses, "[(kind, first, last, events, exact, noticed, reader, cause)].")
+      .def("acknowledge", acknowledge_log, py::arg("seen"))
       .def("erase", erase, py::arg("event"), py::arg("page"), py::arg("field"), py::arg("value"))
       .def("last_seq", [](const EventLog& log) { return here(log).last_seq(); })
       .def("segment_bytes", [](const EventLog& log) { return here(log).segment_bytes(); })
       .def("catalog", [](const EventLog& log) { return here(log).catalog(); })
-      .def("report", report);
+      .def("report", log_report);
 }
 
 }  // namespace walle::pybind

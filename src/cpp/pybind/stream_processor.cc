@@ -4,6 +4,7 @@
 // that lock asks for the interpreter: no callback of Python is called there.
 #include <map>
 
+#include "pybind/seconds.h"
 #include "pybind/stream.h"
 #include "stream/processor/processor.h"
 
@@ -13,18 +14,18 @@ using namespace walle::stream;
 
 namespace {
 
-constexpr double kMicroseconds = 1e6;  // in a second
-
 using Settled = std::map<std::string, uint64_t, std::less<>>;
 using Triggers = std::vector<std::pair<std::string, std::string>>;  // name, text
 using Offsets = std::vector<std::pair<int64_t, int64_t>>;           // from, offset
 
-std::unique_ptr<Processor> open(const std::string& directory, const Catalog& catalog, Settled settled,
-                                size_t journal_bytes, int64_t quota_bytes, double max_age_s,
-                                uint64_t sync_events, double sync_s, bool maintenance_thread,
-                                bool recorded_times, const py::bytes& key, double utc_offset_s, size_t keys,
-                                std::vector<std::pair<std::string, size_t>> keys_of, size_t page_instances,
-                                size_t key_bytes, const Offsets& offset_changes, uint64_t checkpoint_events) {
+std::unique_ptr<Processor> open_processor(const std::string& directory, const Catalog& catalog,
+                                          Settled settled, size_t journal_bytes, int64_t quota_bytes,
+                                          double max_age_s, uint64_t sync_events, double sync_s,
+                                          bool maintenance_thread, bool recorded_times, const py::bytes& key,
+                                          double utc_offset_s, size_t keys,
+                                          std::vector<std::pair<std::string, size_t>> keys_of,
+                                          size_t page_instances, size_t key_bytes,
+                                          const Offsets& offset_changes, uint64_t checkpoint_events) {
   ProcessorOptions options;
   options.log = {.journal_bytes = journal_bytes,
                  .quota_bytes = quota_bytes,
@@ -74,14 +75,14 @@ void install(Processor& p, const std::string& name, const Triggers& triggers, ui
 }
 
 // task, number, key, trigger, seq, ts, start_ts, session, page_instance, coalesced, installed
-py::object take(Processor& p, const std::string& task) {
+py::object take_firings(Processor& p, const std::string& task) {
   TaskFiring f;
   if (!p.take(task, f)) return py::none();
   return py::make_tuple(task, f.number, f.key, std::string(f.trigger_name), f.seq, f.ts, f.start_ts,
                         f.session, f.page_instance, f.coalesced, f.trigger != kNoTrigger);
 }
 
-py::dict stats(const Processor& p, const std::string& name) {
+py::dict processor_stats(const Processor& p, const std::string& name) {
   const TaskStats found = [&] {
     const py::gil_scoped_release released;
     return unwrap(p.stats(name));
@@ -105,7 +106,7 @@ py::dict stats(const Processor& p, const std::string& name) {
   return out;
 }
 
-py::list read(Processor& p, uint64_t from_seq, int64_t limit) {
+py::list read_processor(Processor& p, uint64_t from_seq, int64_t limit) {
   py::list out;
   unwrap(p.log().read(from_seq, [&](const Event& event) {
     if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
@@ -115,7 +116,7 @@ py::list read(Processor& p, uint64_t from_seq, int64_t limit) {
   return out;
 }
 
-py::dict report(const Processor& p) {
+py::dict processor_report(const Processor& p) {
   const ProcessorReport& found = p.report();
   py::dict out;
   out["replayed"] = found.replayed;
@@ -131,7 +132,7 @@ py::dict report(const Processor& p) {
 void bind_stream_processor(py::module_& m) {
   using Free = py::call_guard<py::gil_scoped_release>;
   py::class_<Processor>(m, "Processor", "Log, catalogue and the triggers of all tasks as one object.")
-      .def_static("open", open, py::arg("directory"), py::arg("catalog"), py::arg("settled"),
+      .def_static("open", open_processor, py::arg("directory"), py::arg("catalog"), py::arg("settled"),
                   py::arg("journal_bytes"), py::arg("quota_bytes"), py::arg("max_age_s"),
                   py::arg("sync_events"), py::arg("sync_s"), py::arg("maintenance_thread"),
                   py::arg("recorded_times"), py::arg("key"), py::arg("utc_offset_s"), py::arg("keys"),
@@ -153,8 +154,8 @@ void bind_stream_processor(py::module_& m) {
           "remove", [](Processor& p, const std::string& task) { unwrap(p.remove(task)); }, py::arg("task"),
           Free())
       .def("tasks", &Processor::tasks)
-      .def("stats", stats, py::arg("task"))
-      .def("take", take, py::arg("task"), "(task, number, key, trigger, ...) or None.")
+      .def("stats", processor_stats, py::arg("task"))
+      .def("take", take_firings, py::arg("task"), "(task, number, key, trigger, ...) or None.")
       .def(
           "settle", [](Processor& p, const std::string& task, uint64_t number) { p.settle(task, number); },
           py::arg("task"), py::arg("number"))
@@ -167,10 +168,10 @@ void bind_stream_processor(py::module_& m) {
       .def(
           "state", [](Processor& p, const std::string& name) { return unwrap(p.state(name)); },
           py::arg("name"))
-      .def("read", read, py::arg("from_seq"), py::arg("limit"))
+      .def("read", read_processor, py::arg("from_seq"), py::arg("limit"))
       .def("last_seq", [](Processor& p) { return p.log().last_seq(); })
       .def("catalog", [](const Processor& p) { return p.catalog(); })
-      .def("report", report)
+      .def("report", processor_report)
       .def(
           "acknowledge_loss", [](Processor& p) { unwrap(p.acknowledge_loss()); }, Free())
       .def("memory_bytes", [](const Processor& p) { return p.memory_bytes(); }, Free());

@@ -1,4 +1,5 @@
 // _core.stream.TriggerSet: all triggers of a device, matched together.
+#include "pybind/seconds.h"
 #include "pybind/stream.h"
 #include "stream/match/trigger_set.h"
 
@@ -7,8 +8,6 @@ namespace walle::pybind {
 using namespace walle::stream;
 
 namespace {
-
-constexpr double kMicroseconds = 1e6;  // in a second
 
 // Keeps the catalogue it was made with: Python may go on declaring names in its own.
 struct OwnedSet {
@@ -87,7 +86,7 @@ void attach(OwnedSet& s, EventLog& log) {
 }
 
 // The first recorded event that could not be matched is told here: it was recorded all the same.
-py::list take(OwnedSet& s) {
+py::list take_fired(OwnedSet& s) {
   unwrap(std::exchange(s.unmatched, Status()));
   py::list out;
   for (Firing f; s.set.matcher().queue().pop(f);) out.append(firing(s.set, f));
@@ -133,7 +132,7 @@ py::tuple stats_of(OwnedSet& s, const std::string& name) {
   return py::make_tuple(found.fired, found.suppressed, found.evicted, last);
 }
 
-py::dict stats(OwnedSet& s) {
+py::dict set_stats(OwnedSet& s) {
   Matcher& matcher = s.set.matcher();
   py::dict out;
   out["events"] = matcher.stats().events;
@@ -177,7 +176,7 @@ void bind_stream_trigger_set(py::module_& m) {
       .def("attach", attach, py::arg("log"), py::keep_alive<2, 1>())
       .def(
           "detach", [](OwnedSet&, EventLog& log) { log.follow(nullptr); }, py::arg("log"))
-      .def("take", take)
+      .def("take", take_fired)
       .def("last_ts",
            [](OwnedSet& s) {
              const int64_t ts = s.set.matcher().last_ts();
@@ -193,7 +192,7 @@ void bind_stream_trigger_set(py::module_& m) {
             return unwrap(s.set.matcher().restore(std::string_view(data)));
           },
           py::arg("data"))
-      .def("stats", stats);
+      .def("stats", set_stats);
 }
 
 }  // namespace walle::pybind

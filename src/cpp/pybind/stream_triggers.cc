@@ -14,8 +14,8 @@ CompiledTrigger compiled(const std::string& text, const Catalog& catalog) {
   return unwrap(compile_trigger(unwrap(parse_trigger(text)), catalog, text));
 }
 
-std::string explain(const std::vector<std::pair<std::string, std::string>>& triggers, const Catalog& catalog,
-                    bool dot) {
+std::string explain_triggers(const std::vector<std::pair<std::string, std::string>>& triggers,
+                             const Catalog& catalog, bool dot) {
   std::vector<std::pair<std::string, CompiledTrigger>> all;
   for (const auto& [name, text] : triggers) all.emplace_back(name, compiled(text, catalog));
   return dot ? explain_dot(all, catalog) : explain_text(all, catalog);
@@ -28,7 +28,7 @@ py::list lint(const std::string& text) {
   return out;
 }
 
-py::tuple names(const std::string& text) {
+py::tuple trigger_names(const std::string& text) {
   const TriggerNames found = names_in(unwrap(parse_trigger(text)));
   py::dict fields;
   for (const auto& [name, type] : found.fields) fields[py::str(name)] = static_cast<int>(type);
@@ -54,8 +54,9 @@ void bind_stream_triggers(py::module_& m) {
         return unwrap(load_compiled(std::string_view(data), catalog)).text;
       },
       py::arg("data"), py::arg("catalog"), "The text of a compiled trigger.");
-  m.def("explain_triggers", explain, py::arg("triggers"), py::arg("catalog"), py::arg("dot"));
-  m.def("trigger_names", names, py::arg("text"), "Events, pages, states, and fields with their types.");
+  m.def("explain_triggers", explain_triggers, py::arg("triggers"), py::arg("catalog"), py::arg("dot"));
+  m.def("trigger_names", trigger_names, py::arg("text"),
+        "Events, pages, states, and fields with their types.");
 }
 
 }  // namespace walle::pybind

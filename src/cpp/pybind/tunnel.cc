@@ -6,6 +6,7 @@
 #include "link/tunnel/epoch_message.h"
 #include "link/tunnel/message.h"
 #include "pybind/device.h"
+#include "pybind/seconds.h"
 
 namespace walle::pybind {
 
@@ -15,7 +16,6 @@ using container::DeviceTunnel;
 namespace {
 
 using TunnelHeld = std::unique_ptr<DeviceTunnel, DeleteUnlocked>;
-constexpr double kMicroseconds = 1e6;  // in a second
 
 // A callback of Python for the tunnel's thread; what it raises is nobody's to catch there.
 template <class... Given, class Convert>

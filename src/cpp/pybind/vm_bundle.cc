@@ -12,13 +12,13 @@ using vm::Vm;
 namespace {
 
 // pybind11 holds shared_ptr<T> only. The const is cast away here and nothing bound below changes a bundle.
-std::shared_ptr<Bundle> open(const std::shared_ptr<Vm>& vm, const py::bytes& data) {
+std::shared_ptr<Bundle> open_bundle(const std::shared_ptr<Vm>& vm, const py::bytes& data) {
   std::string bytes = data;  // while Python's lock is held: the checks below run without it
   return std::const_pointer_cast<Bundle>(
       unwrap(without_python([&] { return Bundle::open(vm, std::move(bytes)); })));
 }
 
-std::shared_ptr<Bundle> load(const std::shared_ptr<Vm>& vm, const std::string& path) {
+std::shared_ptr<Bundle> load_bundle(const std::shared_ptr<Vm>& vm, const std::string& path) {
   return std::const_pointer_cast<Bundle>(unwrap(without_python([&] { return Bundle::load(vm, path); })));
 }
 
@@ -32,7 +32,7 @@ void keep_sources(Bundle& self, const std::map<std::string, std::string>& texts)
   for (const auto& [file, text] : texts) self.keep_source(file, text);
 }
 
-py::bytes data(const Bundle& self) {
+py::bytes bundle_data(const Bundle& self) {
   return {reinterpret_cast<const char*>(self.bytes().data()), self.bytes().size()};
 }
 
@@ -48,11 +48,11 @@ void bind_vm_bundle(py::module_& m) {
   m.attr("SOURCE_FOLDER") = std::string(vm::kSourceFolder);
   py::class_<Bundle, std::shared_ptr<Bundle>>(m, "Bundle", py::release_gil_before_calling_cpp_dtor(),
                                               "Compiled modules and the files that travel with them.")
-      .def_static("open", open, py::arg("vm"), py::arg("data"))
-      .def_static("load", load, py::arg("vm"), py::arg("path"))
+      .def_static("open", open_bundle, py::arg("vm"), py::arg("data"))
+      .def_static("load", load_bundle, py::arg("vm"), py::arg("path"))
       .def_static("pack", pack, py::arg("code"), py::arg("resources"))
       .def("keep_sources", keep_sources, py::arg("texts"))
-      .def_property_readonly("data", data)
+      .def_property_readonly("data", bundle_data)
       .def_property_readonly("resources", resources)
       .def_property_readonly("modules", &Bundle::modules);
 }

@@ -14,12 +14,13 @@ using vm::Vm;
 
 namespace {
 
-Held<Isolate> create(const std::shared_ptr<Vm>& vm, const VmTerms& terms) {
+Held<Isolate> create_isolate(const std::shared_ptr<Vm>& vm, const VmTerms& terms) {
   // Without Python's lock: making one waits for one that ends, which may wait for the lock to drop an array.
   return hand_over(without_python([&] { return Isolate::create(vm, terms.limits, terms.context); }));
 }
 
-py::object run(Isolate& self, const std::string& text, const std::string& module, const std::string& file) {
+py::object run_source(Isolate& self, const std::string& text, const std::string& module,
+                      const std::string& file) {
   unwrap(vm::refuse_forked_child("Isolate.run"));
   Signals signals;
   const vm::Outcome outcome =
@@ -28,7 +29,7 @@ py::object run(Isolate& self, const std::string& text, const std::string& module
   return finish(outcome);
 }
 
-py::tuple stats(const Isolate& self) {
+py::tuple isolate_stats(const Isolate& self) {
   const vm::IsolateStats s = self.stats();
   return py::make_tuple(s.heap_bytes, s.heap_peak, s.calls, s.cancels, s.denied_allocations);
 }
@@ -39,14 +40,14 @@ void bind_vm_isolate(py::module_& m) {
   py::class_<Isolate, Held<Isolate>> isolate(m, "Isolate", "One interpreter of its own.");
   // Past pybind11's dispatcher: vm_call.cc says why.
   isolate.attr("call") = call_method(isolate);
-  isolate.def_static("create", create, py::arg("vm"), py::arg("terms"))
+  isolate.def_static("create", create_isolate, py::arg("vm"), py::arg("terms"))
       .def(
           "attach", [](Isolate& self, const std::shared_ptr<Bundle>& bundle) { unwrap(self.attach(bundle)); },
           py::arg("bundle"))
-      .def("run", run, py::arg("source"), py::arg("module"), py::arg("file"))
+      .def("run", run_source, py::arg("source"), py::arg("module"), py::arg("file"))
       .def("cancel", &Isolate::cancel)
       .def("reset", [](Isolate& self) { unwrap(without_python([&] { return self.reset(); })); })
-      .def("stats", stats, "Heap bytes, their peak, calls, cancels, refused allocations.");
+      .def("stats", isolate_stats, "Heap bytes, their peak, calls, cancels, refused allocations.");
 }
 
 }  // namespace walle::pybind

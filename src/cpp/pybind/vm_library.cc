@@ -11,7 +11,7 @@ namespace {
 
 using GivenSource = std::tuple<std::string, std::string, std::string, bool>;  // name, file, text, package
 
-std::shared_ptr<Vm> open(const std::string& path) {
+std::shared_ptr<Vm> open_vm(const std::string& path) {
   return std::const_pointer_cast<Vm>(
       unwrap(without_python([&] { return Vm::open(path, container::host_calls()); })));
 }
@@ -26,7 +26,7 @@ py::bytes compile(const Vm& self, const std::vector<GivenSource>& sources) {
 
 void bind_vm_library(py::module_& m) {
   py::class_<Vm, std::shared_ptr<Vm>>(m, "Vm", "One loaded VM library.")
-      .def_static("open", open, py::arg("path"))
+      .def_static("open", open_vm, py::arg("path"))
       .def_property_readonly("id", &Vm::id)
       .def_property_readonly("flavour", &Vm::flavour)
       .def_property_readonly("python", &Vm::python)

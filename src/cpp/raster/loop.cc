@@ -34,7 +34,7 @@ std::string LoopSpec::text() const {
 }
 
 namespace {
-constexpr const char* kReport = "report the operator that made this loop";
+constexpr const char* kReportLoop = "report the operator that made this loop";
 
 // Overflow-free products of the rounds, of the body's box and of the indices read; count() and elements() may
 // be called afterwards.
@@ -74,7 +74,7 @@ Status check_side(const LoopSpec& spec, bool dst, int64_t elements) {
     for (const LoopIndex& i : spec.index) widen(i.bound, i.stride);
   if (low && high && *low >= 0 && *high < elements) return {};
   return model_error(std::string("a loop whose ") + (dst ? "destination" : "source") + " leaves the tensor",
-                     "addresses below " + std::to_string(elements), "loop", kReport);
+                     "addresses below " + std::to_string(elements), "loop", kReportLoop);
 }
 }  // namespace
 
@@ -86,7 +86,7 @@ Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements,
         "a loop of rank " + std::to_string(spec.rank) + " over a body of rank " +
             std::to_string(spec.body.rank),
         "ranks up to " + std::to_string(kRegionRank) + " and products of sizes that can be counted", "loop",
-        kReport);
+        kReportLoop);
   if (!reaches_nothing(spec)) {
     WALLE_TRY(check_side(spec, false, src_elements));
     WALLE_TRY(check_side(spec, true, dst_elements));
@@ -94,7 +94,7 @@ Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements,
   if (spec.count() * static_cast<int64_t>(spec.index.size()) != index_elements)
     return model_error("a loop of " + std::to_string(spec.count()) + " rounds over " +
                            std::to_string(index_elements) + " indices",
-                       "one index tuple per round", "loop", kReport);
+                       "one index tuple per round", "loop", kReportLoop);
   return {};
 }
 

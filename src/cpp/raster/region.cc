@@ -34,7 +34,7 @@ Region strided_region(int source, std::span<const int64_t> size, int64_t src_off
 }
 
 namespace {
-constexpr const char* kReport = "report the operator that made this region";
+constexpr const char* kReportRegion = "report the operator that made this region";
 
 // Lowest and highest element a view touches; nullopt on overflow. An address is a sum of one term per axis,
 // and each term is least and greatest at an end of its axis: two corners of the box decide, whatever its
@@ -56,7 +56,7 @@ Status check_view(const Region& r, const View& v, int64_t elements, const char* 
   const auto e = extent(r, v);
   if (!e || e->first < 0 || e->second >= elements)
     return model_error(std::string("a region whose ") + what + " view leaves the tensor",
-                       "indices below " + std::to_string(elements), "raster", kReport);
+                       "indices below " + std::to_string(elements), "raster", kReportRegion);
   return {};
 }
 
@@ -65,7 +65,7 @@ Status check_region(const Region& r, std::span<const int64_t> source_elements, i
       std::cmp_greater_equal(r.source, source_elements.size()))
     return model_error(
         "region with source " + std::to_string(r.source) + " and rank " + std::to_string(r.rank),
-        "a source of the raster and rank up to " + std::to_string(kRegionRank), "raster", kReport);
+        "a source of the raster and rank up to " + std::to_string(kRegionRank), "raster", kReportRegion);
   // All sizes are looked at before an overflow is reported: an axis of no elements makes the region harmless
   // whatever the others say, and operators over empty tensors make such regions.
   bool empty = false;
@@ -77,7 +77,7 @@ Status check_region(const Region& r, std::span<const int64_t> source_elements, i
   if (empty) return {};
   if (!count)  // strides of zero keep the views small whatever the sizes
     return resource_error("a region of more than 2^63 elements", "a product of sizes that can be counted",
-                          "raster", kReport);
+                          "raster", kReportRegion);
   WALLE_TRY(check_view(r, r.src, source_elements[r.source], "source"));
   return check_view(r, r.dst, dst_elements, "destination");
 }

@@ -15,8 +15,8 @@ namespace walle::search {
 namespace {
 using backends::DeviceProfile;
 
-constexpr std::string_view kMagic = "WALLEPRF";
-constexpr uint16_t kVersion = 2;  // 1 copied with memcpy, which is no measure of caches (base/copy.h)
+constexpr std::string_view kProfileMagic = "WALLEPRF";
+constexpr uint16_t kProfileVersion = 2;  // 1 copied with memcpy, which is no measure of caches (base/copy.h)
 constexpr int64_t kMostBytes = 4096;
 constexpr double DeviceProfile::* kFigures[] = {&DeviceProfile::flop,    &DeviceProfile::step,
                                                 &DeviceProfile::l1_byte, &DeviceProfile::l2_byte,
@@ -58,8 +58,8 @@ std::string machine_of(const backends::Backend& host) { return host.device() + "
 
 std::string encode_profile(std::string_view machine, const DeviceProfile& profile) {
   base::ByteWriter out;
-  out.put_bytes(kMagic);
-  out.put(kVersion);
+  out.put_bytes(kProfileMagic);
+  out.put(kProfileVersion);
   out.put_text(machine);
   out.put_text(profile.isa);
   for (const auto figure : kFigures) out.put(profile.*figure);
@@ -69,7 +69,8 @@ std::string encode_profile(std::string_view machine, const DeviceProfile& profil
 
 std::optional<DeviceProfile> decode_profile(std::string_view machine, std::string_view bytes) {
   base::ByteReader in(bytes);
-  if (!in.expect(kMagic) || in.get<uint16_t>() != kVersion || in.text() != machine) return std::nullopt;
+  if (!in.expect(kProfileMagic) || in.get<uint16_t>() != kProfileVersion || in.text() != machine)
+    return std::nullopt;
   DeviceProfile out;
   out.isa = in.text();
   for (const auto figure : kFigures) {

@@ -10,8 +10,8 @@
 namespace walle::search {
 
 namespace {
-constexpr std::string_view kMagic = "WALLEPLN";
-constexpr uint16_t kVersion = 1;
+constexpr std::string_view kPlanMagic = "WALLEPLN";
+constexpr uint16_t kPlanVersion = 1;
 constexpr std::string_view kSuffix = ".plan";
 // A node takes at least its three counts.
 constexpr size_t kLeastNodeBytes = 4 + 8 + 4;
@@ -19,8 +19,8 @@ constexpr size_t kLeastNodeBytes = 4 + 8 + 4;
 
 std::string encode(uint64_t key, const Decisions& decisions) {
   base::ByteWriter out;
-  out.put_bytes(kMagic);
-  out.put(kVersion);
+  out.put_bytes(kPlanMagic);
+  out.put(kPlanVersion);
   out.put(key);
   out.put_count(decisions.size());
   for (const NodeDecision& d : decisions) {
@@ -35,7 +35,8 @@ std::string encode(uint64_t key, const Decisions& decisions) {
 
 std::optional<Decisions> decode(uint64_t key, std::string_view bytes) {
   base::ByteReader in(bytes);
-  if (!in.expect(kMagic) || in.get<uint16_t>() != kVersion || in.get<uint64_t>() != key) return std::nullopt;
+  if (!in.expect(kPlanMagic) || in.get<uint16_t>() != kPlanVersion || in.get<uint64_t>() != key)
+    return std::nullopt;
   Decisions out(in.count(kLeastNodeBytes));
   for (NodeDecision& d : out) {
     d.taken = in.get<uint32_t>();

@@ -8,8 +8,8 @@ namespace walle::store {
 
 namespace {
 
-constexpr std::string_view kMagic = "WALKV001";  // with the layout's version: another one is not read
-constexpr size_t kHeaderBytes = 16;              // magic, checksum, count
+constexpr std::string_view kKvMagic = "WALKV001";  // with the layout's version: another one is not read
+constexpr size_t kHeaderBytes = 16;                // magic, checksum, count
 
 std::string encode(const EntryMap& entries, size_t size) {
   base::ByteWriter rest;
@@ -17,7 +17,7 @@ std::string encode(const EntryMap& entries, size_t size) {
   put_entries(rest, entries);
   base::ByteWriter out;
   out.reserve(size);
-  out.put_bytes(kMagic);
+  out.put_bytes(kKvMagic);
   out.put(base::crc32c(0, rest.written().data(), rest.size()));
   out.put_bytes(rest.written());
   return out.take();
@@ -26,7 +26,7 @@ std::string encode(const EntryMap& entries, size_t size) {
 // False: not what encode() writes.
 bool decode(std::string_view bytes, EntryMap& entries) {
   base::ByteReader r(bytes);
-  if (!r.expect(kMagic)) return false;
+  if (!r.expect(kKvMagic)) return false;
   const auto crc = r.get<uint32_t>();
   const std::string_view rest = bytes.substr(r.offset());
   return r.ok() && crc == base::crc32c(0, rest.data(), rest.size()) && read_entries(r, entries);

@@ -6,7 +6,7 @@
 namespace walle::store {
 
 namespace {
-constexpr std::string_view kMagic = "WALSEAL1";
+constexpr std::string_view kSealMagic = "WALSEAL1";
 constexpr const char* kKeyFile = "/key.walk";
 constexpr const char* kKeyKind = "KEYC";
 constexpr std::string_view kKnown = "walle_rt log key";  // what the note holds, sealed
@@ -36,8 +36,8 @@ Result<std::string> SealedEnv::read_prefix(const std::string& path, size_t size)
   if (mapped(path)) return below_.read_prefix(path, size);
   WALLE_ASSIGN(std::string bytes, below_.read_file(path));
   std::string plain;
-  if (std::string_view(bytes).starts_with(kMagic) &&
-      aead_->unseal(std::string_view(bytes).substr(kMagic.size()), name_of(path), plain))
+  if (std::string_view(bytes).starts_with(kSealMagic) &&
+      aead_->unseal(std::string_view(bytes).substr(kSealMagic.size()), name_of(path), plain))
     bytes = std::move(plain);
   if (bytes.size() > size) bytes.resize(size);
   return bytes;
@@ -49,7 +49,7 @@ Status SealedEnv::replace_file(const std::string& path, uint64_t size, base::Fil
   StringWriter writer(plain);
   WALLE_TRY(fill(writer));
   WALLE_ASSIGN(std::string sealed, aead_->seal(plain, name_of(path)));
-  sealed.insert(0, kMagic);
+  sealed.insert(0, kSealMagic);
   return below_.replace_file(path, sealed.size(), access, [&](base::FileWriter& out) {
     return out.write(0, std::as_bytes(std::span(sealed)));
   });

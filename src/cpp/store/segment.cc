@@ -16,7 +16,7 @@ namespace {
 using base::ByteReader;
 using base::ByteWriter;
 
-constexpr std::string_view kMagic = "WSEG0001";
+constexpr std::string_view kSegmentMagic = "WSEG0001";
 // 8 magic, 8 first number, 8 rows, 16 times, 4 columns, 4 checksum.
 constexpr size_t kHeadBytes = 48;
 // A segment is some 32 MB of records of at least 46 bytes each (event_log.cc): 700,000 rows. The limit leaves
@@ -230,7 +230,7 @@ Result<SegmentColumn> get_column(const ColumnHead& h, std::string_view stored, u
 
 // Leaves `r` at the first column.
 Result<uint32_t> read_head(ByteReader& r, Segment& s) {
-  if (r.left() < kHeadBytes || !r.expect(kMagic)) return damaged("no segment", 0);
+  if (r.left() < kHeadBytes || !r.expect(kSegmentMagic)) return damaged("no segment", 0);
   s.first_seq = r.get<uint64_t>();
   s.rows = r.get<uint64_t>();
   s.min_ts = r.get<int64_t>();
@@ -239,7 +239,7 @@ Result<uint32_t> read_head(ByteReader& r, Segment& s) {
   if (!r.checksum()) return damaged("head checksum", kHeadBytes - 4);
   // Numbers start at 1: 0 means "none" throughout the stream rooms.
   if (s.rows > kMaxRows || s.first_seq == 0 || columns > kMaxColumns)
-    return damaged("impossible counts", kMagic.size());
+    return damaged("impossible counts", kSegmentMagic.size());
   return columns;
 }
 }  // namespace
@@ -253,7 +253,7 @@ const SegmentColumn* Segment::find(std::string_view name) const {
 
 std::string encode_segment(const Segment& s) {
   ByteWriter out;
-  out.put_bytes(kMagic);
+  out.put_bytes(kSegmentMagic);
   out.put(s.first_seq);
   out.put(s.rows);
   out.put(s.min_ts);

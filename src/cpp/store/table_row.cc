@@ -9,8 +9,9 @@ namespace walle::store {
 namespace {
 using Kind = Cell::Kind;
 
-constexpr std::string_view kKindNames[] = {"nothing", "an integer", "a float", "a bool", "a text", "bytes"};
-constexpr std::string_view kTypeNames[] = {"an integer (i64)", "a float (f64)", "a bool", "a text", "bytes"};
+constexpr std::string_view kCellNames[] = {"nothing", "an integer", "a float", "a bool", "a text", "bytes"};
+constexpr std::string_view kColumnNames[] = {"an integer (i64)", "a float (f64)", "a bool", "a text",
+                                             "bytes"};
 constexpr size_t kTimeBytes = sizeof(int64_t);
 constexpr size_t kVarintBytes = 5;  // of a size below 2^32, at most
 
@@ -29,8 +30,8 @@ bool fits(CellType type, Kind kind) {
 
 Error wrong_cell(const TableDecl& decl, size_t column, Kind given) {
   return argument_error(
-             std::string(kKindNames[static_cast<size_t>(given)]),
-             std::string(kTypeNames[static_cast<size_t>(decl.columns[column].type)]) + ", or nothing",
+             std::string(kCellNames[static_cast<size_t>(given)]),
+             std::string(kColumnNames[static_cast<size_t>(decl.columns[column].type)]) + ", or nothing",
              "column '" + decl.columns[column].name + "' of result table '" + decl.name + "'",
              "convert the value, or declare the column with the other type")
       .of_kind(base::ErrorKind::wrong_type);

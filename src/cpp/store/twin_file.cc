@@ -8,8 +8,8 @@
 namespace walle::store {
 
 namespace {
-constexpr std::string_view kMagic = "WALTWIN1";  // with the layout's version: another one is not read
-constexpr size_t kHeadBytes = 28;                // magic, checksum, number, kind, size
+constexpr std::string_view kTwinMagic = "WALTWIN1";  // with the layout's version: another one is not read
+constexpr size_t kHeadBytes = 28;                    // magic, checksum, number, kind, size
 // A million writes a second reach it in 292,000 years; a higher one leaves no room to count on.
 constexpr uint64_t kMaxNumber = uint64_t{1} << 63;
 
@@ -42,7 +42,7 @@ std::string encode_twin(std::string_view kind, uint64_t number, std::string_view
   rest.put_text(content);
   base::ByteWriter out;
   out.reserve(kHeadBytes + content.size());
-  out.put_bytes(kMagic);
+  out.put_bytes(kTwinMagic);
   out.put(base::crc32c(0, rest.written().data(), rest.size()));
   out.put_bytes(rest.written());
   return out.take();
@@ -51,7 +51,7 @@ std::string encode_twin(std::string_view kind, uint64_t number, std::string_view
 bool decode_twin(std::string_view bytes, std::string_view kind, uint64_t& number, std::string& content,
                  size_t most) {
   base::ByteReader r(bytes);
-  if (!r.expect(kMagic)) return false;
+  if (!r.expect(kTwinMagic)) return false;
   const auto crc = r.get<uint32_t>();
   const std::string_view rest = bytes.substr(r.offset());
   if (!r.ok() || crc != base::crc32c(0, rest.data(), rest.size())) return false;

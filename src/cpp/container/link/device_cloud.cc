@@ -11,7 +11,6 @@
 namespace walle::container {
 
 namespace {
-constexpr int64_t kUsPerSecond = 1'000'000;
 constexpr uint64_t kMebibyte = 1 << 20;
 
 uint64_t memory_mb() {
@@ -81,7 +80,7 @@ Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, DeviceFace& 
   agent.first_root = options.root.empty() ? out->identity_->root() : options.root;
   agent.report_after_us = options.report_after_us;
   agent.signs = [&env, identity = out->identity_](const std::string& path, std::string_view body) {
-    return identity->proof("POST", path, body, env.wall_us() / kUsPerSecond);
+    return identity->proof("POST", path, body, env.wall_us() / base::kUsPerSecond);
   };
   base::log(base::LogLevel::info,
             "device " + profile.device_id + " follows '" + options.url + "' by " + transport->name());

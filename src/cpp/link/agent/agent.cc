@@ -8,9 +8,7 @@
 
 namespace walle::link {
 
-namespace {
-constexpr int64_t kUsPerSecond = 1'000'000;
-}  // namespace
+namespace {}  // namespace
 
 Agent::Agent(Env& env, Transport& transport, AgentHost& host, const Crypto& crypto, BlobFolder blobs,
              AgentMemoryFile file, AgentOptions options)
@@ -126,7 +124,7 @@ Result<Pull> Agent::pull() {
 Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   AgentMemory next = memory();
   next.epoch = plan.epoch();
-  next.plan_time_s = std::max(next.plan_time_s, env_->wall_us() / kUsPerSecond);
+  next.plan_time_s = std::max(next.plan_time_s, env_->wall_us() / base::kUsPerSecond);
   const Decision decision = decide(plan, header(), next.plan_time_s);
 
   // Before anything is fetched, and with one write before it: a kill order is in a hurry.

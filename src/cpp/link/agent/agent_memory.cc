@@ -9,8 +9,8 @@
 namespace walle::link {
 
 namespace {
-constexpr const char* kKind = "AGNT";
-constexpr uint16_t kVersion = 1;
+constexpr const char* kMemoryKind = "AGNT";
+constexpr uint16_t kMemoryVersion = 1;
 constexpr uint8_t kCohorts = 2, kTold = 3;
 // Of what one entry takes at least: texts' sizes and numbers.
 constexpr size_t kLeastTask = 4 + 4 + 3 * (4 + 4 + 4) + 1 + 4 + 4 + 1 + 1;
@@ -77,7 +77,7 @@ void AgentMemory::refuse(const std::string& release, const std::string& digest) 
 
 std::string encode_memory(const AgentMemory& memory) {
   base::ByteWriter out;
-  out.put(kVersion);
+  out.put(kMemoryVersion);
   out.put(memory.epoch);
   out.put(memory.plan_time_s);
   out.put(memory.carried_out);
@@ -101,7 +101,7 @@ std::string encode_memory(const AgentMemory& memory) {
 bool decode_memory(std::string_view bytes, AgentMemory& memory) {
   AgentMemory read;
   base::ByteReader in(bytes);
-  if (in.get<uint16_t>() != kVersion) return false;
+  if (in.get<uint16_t>() != kMemoryVersion) return false;
   read.epoch = in.get<uint64_t>();
   read.plan_time_s = in.get<int64_t>();
   read.carried_out = in.get<uint32_t>();
@@ -127,7 +127,7 @@ bool decode_memory(std::string_view bytes, AgentMemory& memory) {
 }
 
 Result<AgentMemoryFile> AgentMemoryFile::open(Env& env, const std::string& path) {
-  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kKind));
+  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kMemoryKind));
   const store::TwinFile::Found found = file.found();
   AgentMemoryFile out(std::move(file));
   if (found == store::TwinFile::Found::nothing) return out;

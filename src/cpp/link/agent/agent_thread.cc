@@ -9,7 +9,6 @@
 namespace walle::link {
 
 namespace {
-constexpr int64_t kUsPerSecond = 1'000'000;
 constexpr int64_t kBusyUs = 1'000'000, kIdleUs = 60'000'000;
 
 // Not of the clock alone: devices that get power back together would draw the same numbers.
@@ -131,7 +130,7 @@ void AgentThread::pull() {
   if (pulled.ok()) status_.steps = std::move(pulled->steps);
   status_.memory = agent_->memory();
   header_ = agent_->header();
-  timer_.pulled(end, agent_->memory().epoch, now, pulled.ok() ? pulled->wait_s * kUsPerSecond : 0);
+  timer_.pulled(end, agent_->memory().epoch, now, pulled.ok() ? pulled->wait_s * base::kUsPerSecond : 0);
   if (end == PullEnd::failed && !stopping_)
     base::log(base::LogLevel::warning, "a pull did not end as it should: " + status_.error);
   ended_.notify_all();

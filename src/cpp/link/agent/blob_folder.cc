@@ -12,7 +12,6 @@ namespace walle::link {
 namespace {
 constexpr std::string_view kMagic = "WALPART1";
 constexpr size_t kPartBytes = 8 + 8 + 8 + 4;  // magic, size of the file, bytes that arrived, checksum
-constexpr int kOk = 200, kPartial = 206, kNotSatisfiable = 416;
 
 std::string encode_part(uint64_t size, uint64_t arrived) {
   base::ByteWriter out;
@@ -134,10 +133,10 @@ Result<uint64_t> BlobFolder::fetch(Transport& transport, const std::string& url,
   if (!arrival.whole()) {
     const Result<int> status = transport.get(
         {.url = url, .from = from}, [&](std::string_view piece) { return arrival.take(piece, url); });
-    const bool refused = status.ok() && *status != kOk && *status != kPartial;
+    const bool refused = status.ok() && *status != kHttpOk && *status != kHttpPartial;
     if (!status.ok() || refused) {
       // What came before the cut is the next transfer's beginning.
-      if (arrival.too_many() || (refused && *status == kNotSatisfiable))
+      if (arrival.too_many() || (refused && *status == kHttpNotSatisfiable))
         WALLE_TRY(forget(blob));
       else
         (void)arrival.checkpoint().ok();

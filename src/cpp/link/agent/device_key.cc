@@ -46,7 +46,7 @@ constexpr int kP256 = 415;         // NID_X9_62_prime256v1
 constexpr int kParamGen = 2, kKeyGen = 4;
 constexpr int kAscii = 0x1001;   // MBSTRING_ASC
 constexpr int kMemoryBytes = 3;  // BIO_CTRL_INFO
-constexpr size_t kMostPemBytes = 16'384;
+constexpr size_t kMostKeyBytes = 16'384;
 
 Error failed(const char* what) { return internal_error({"libcrypto could not ", what}, "the device's key"); }
 
@@ -108,7 +108,7 @@ Result<std::unique_ptr<DeviceKey>> DeviceKey::make() {
 Result<std::unique_ptr<DeviceKey>> DeviceKey::read(std::string_view pem) {
   WALLE_ASSIGN(const Functions* const f, functions());
   void* key = nullptr;
-  if (pem.size() <= kMostPemBytes) {
+  if (pem.size() <= kMostKeyBytes) {
     if (void* memory = f->memory_over(pem.data(), static_cast<int>(pem.size()))) {
       // An empty passphrase: without one, libcrypto would ask on the terminal for that of an encrypted key.
       key = f->read_key(memory, nullptr, nullptr, const_cast<char*>(""));
@@ -158,7 +158,7 @@ Result<std::string> DeviceKey::request(const std::string& common_name) const {
 }
 
 bool DeviceKey::is_of(std::string_view certificate) const {
-  if (certificate.size() > kMostPemBytes) return false;
+  if (certificate.size() > kMostKeyBytes) return false;
   void* memory = f_.memory_over(certificate.data(), static_cast<int>(certificate.size()));
   void* read = memory ? f_.read_certificate(memory, nullptr, nullptr, const_cast<char*>("")) : nullptr;
   const bool ours = read && f_.certificate_key(read, key_) == 1;

@@ -12,14 +12,13 @@
 namespace walle::link {
 
 namespace {
-constexpr const char* kKind = "IDNT";
-constexpr uint16_t kVersion = 2, kWithoutRenewal = 1;
+constexpr const char* kIdentityKind = "IDNT";
+constexpr uint16_t kIdentityVersion = 2, kWithoutRenewal = 1;
 constexpr const char* kPath = "/v1/enrol";
-constexpr uint64_t kMostReplyBytes = 1'000'000;  // a root is at most half of it
+constexpr uint64_t kMostEnrolBytes = 1'000'000;  // a root is at most half of it
 constexpr size_t kMostNameBytes = 64, kMostHostBytes = 255, kMostPemBytes = 65'536;
 constexpr int64_t kMostPort = 65'535;
 constexpr int64_t kMostSeconds = int64_t{1} << 40;
-constexpr int kOk = 200, kUnauthorized = 401, kForbidden = 403;
 
 bool plain_name(std::string_view name) {
   return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, [](char c) {
@@ -85,7 +84,7 @@ struct Enrolled {
 };
 
 Result<Enrolled> read_enrolled(const Fetched& reply, const DeviceKey& key, const std::string& url) {
-  if (reply.status != kOk) return bad_reply({"status ", reply.status}, url);
+  if (reply.status != kHttpOk) return bad_reply({"status ", reply.status}, url);
   WALLE_ASSIGN(const Json said, parse_json(reply.body, "the reply of '" + url + kPath + "'"));
   Enrolled out;
   out.device = text_of(said, "device", kMostNameBytes);
@@ -127,7 +126,8 @@ Result<std::unique_ptr<DeviceKey>> Identity::key_of(Env& env, const std::string&
 }
 
 Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& folder) {
-  WALLE_ASSIGN(const store::TwinFile file, store::TwinFile::open(env, folder + "/identity.wals", kKind));
+  WALLE_ASSIGN(const store::TwinFile file,
+               store::TwinFile::open(env, folder + "/identity.wals", kIdentityKind));
   if (file.found() == store::TwinFile::Found::nothing) return std::unique_ptr<Identity>();
   base::ByteReader in(file.content());
   const auto version = in.get<uint16_t>();
@@ -136,7 +136,7 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
   const auto port = in.get<uint16_t>();
   const std::string root(in.text());
   const int64_t renew_at_s = version == kWithoutRenewal ? 0 : in.get<int64_t>();
-  const bool known = version == kVersion || version == kWithoutRenewal;
+  const bool known = version == kIdentityVersion || version == kWithoutRenewal;
   if (!known || !in.done() || !plain_name(device) || renew_at_s < 0 || renew_at_s > kMostSeconds)
     return resource_error("both copies damaged", "who this device is", {"'", folder, "/identity.wals'"},
                           "remove the folder and enrol the device again");
@@ -152,13 +152,13 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
 
 Status Identity::save(Env& env) const {
   base::ByteWriter out;
-  out.put(kVersion);
+  out.put(kIdentityVersion);
   out.put_text(device_);
   out.put_text(broker_.host);
   out.put(broker_.port);
   out.put_text(root_);
   out.put(renew_at_s_.load());
-  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, folder_ + "/identity.wals", kKind));
+  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, folder_ + "/identity.wals", kIdentityKind));
   return file.write(out.written());
 }
 
@@ -173,8 +173,8 @@ Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport
   const HttpPost request{.url = url + kPath,
                          .content_type = "application/json",
                          .body = R"({"code": ")" + code + R"(", "csr": ")" + quoted_pem(csr) + "\"}"};
-  WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostReplyBytes));
-  if (reply.status == kForbidden)
+  WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostEnrolBytes));
+  if (reply.status == kHttpForbidden)
     return network_error("a code that does not count", "one that is new, and used once", {"'", url, "'"},
                          "ask for another code");
   WALLE_ASSIGN(Enrolled said, read_enrolled(reply, *key, url));
@@ -196,8 +196,8 @@ Status Identity::renew(Env& env, Transport& transport, const std::string& url, i
                    .content_type = "application/json",
                    .body = R"({"csr": ")" + quoted_pem(csr) + "\"}"};
   WALLE_ASSIGN(request.headers, proof("POST", kPath, request.body, now_s));
-  WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostReplyBytes));
-  if (reply.status == kUnauthorized)
+  WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostEnrolBytes));
+  if (reply.status == kHttpUnauthorized)
     return network_error("a server that does not know this device", "one that it enrolled with",
                          "'" + url + "'",
                          "look at the device's clock; a device that was removed, or whose certificate has "

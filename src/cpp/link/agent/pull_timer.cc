@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "base/env.h"
+
 namespace walle::link {
 
 namespace {
-constexpr double kUsPerSecond = 1e6;
 constexpr int64_t kMostDoubtUs = int64_t{600} * 1'000'000;
 }  // namespace
 
@@ -17,7 +18,7 @@ double PullTimer::random() { return std::uniform_real_distribution<double>(0, 1)
 void PullTimer::heard(uint64_t epoch, int64_t now_us, uint32_t spread_s) {
   if (epoch <= epoch_) return;
   wanted_ = std::max(wanted_, epoch);
-  const auto wait = static_cast<int64_t>(random() * spread_s * kUsPerSecond);
+  const auto wait = static_cast<int64_t>(random() * spread_s * static_cast<double>(base::kUsPerSecond));
   due_us_ = std::min(due_us_, std::max(now_us + wait, not_before_us_));
 }
 

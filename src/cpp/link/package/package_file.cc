@@ -17,7 +17,7 @@ using namespace walle_rt::fb;
 
 // Other versions are refused, not guessed at: a field that this build does not know might be the one that
 // forbids.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kManifestVersion = 1;
 constexpr size_t kChecksumBytes = 4;
 constexpr size_t kLeastFlatBuffer = 8;  // the root's offset and the identifier, which it reads unasked
 constexpr flatbuffers::uoffset_t kMaxTables = kMostPackageFiles + 1;
@@ -87,7 +87,7 @@ Result<Package> read_package(std::string_view bytes) {
   flatbuffers::Verifier verifier(data, table.size(), kMaxDepth, kMaxTables);
   if (!VerifyPackageManifestBuffer(verifier)) return damaged({"a damaged manifest of ", size});
   const PackageManifest& in = *GetPackageManifest(data);
-  if (in.version() != kVersion) return damaged({"a manifest of version ", in.version()});
+  if (in.version() != kManifestVersion) return damaged({"a manifest of version ", in.version()});
   Package out = read_values(in);
   WALLE_TRY(verify_package(out));
   return out;
@@ -110,8 +110,8 @@ Result<std::string> pack_package(const Package& package) {
   const auto task = to.CreateString(package.task);
   const auto scenario = to.CreateString(package.scenario);
   FinishPackageManifestBuffer(
-      to, CreatePackageManifest(to, kVersion, scenario, task, version, vm, op_set, package.ram_bytes, facts,
-                                capabilities, imports, listed));
+      to, CreatePackageManifest(to, kManifestVersion, scenario, task, version, vm, op_set, package.ram_bytes,
+                                facts, capabilities, imports, listed));
   base::ByteWriter out;
   out.put_bytes({reinterpret_cast<const char*>(to.GetBufferPointer()), to.GetSize()});
   out.put_checksum();

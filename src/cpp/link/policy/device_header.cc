@@ -19,7 +19,7 @@ namespace {
 constexpr uint8_t kFormat = 1;
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr uint8_t kNoDigit = 0xff;
-constexpr size_t kShownBytes = 60;  // of a text that is wrong, in a message
+constexpr size_t kShownHeaderBytes = 60;  // of a text that is wrong, in a message
 
 // Digit values by character; what is no digit has bits that none has.
 constexpr std::array<uint8_t, 256> kDigits = [] {
@@ -55,7 +55,7 @@ Result<Os> os_named(const std::string& name) {
   if (found != kOsNames.end()) return static_cast<Os>(found - kOsNames.begin());
   const std::vector<std::string> known(kOsNames.begin(), kOsNames.end());
   const std::string_view near = base::nearest_name(name, known);
-  return argument_error({"os '", name.substr(0, kShownBytes), "'"},
+  return argument_error({"os '", name.substr(0, kShownHeaderBytes), "'"},
                         "linux, android, ios, macos, windows or unknown", "device profile",
                         near.empty() ? "leave it empty for the one this build is for"
                                      : "did you mean '" + std::string(near) + "'?");
@@ -116,7 +116,7 @@ std::string encode_text(const DeviceHeader& header) {
 
 Result<DeviceHeader> decode_text(std::string_view text) {
   if (text.size() != kHeaderText)
-    return bad_header({text.size(), " characters '", text.substr(0, kShownBytes), "'"},
+    return bad_header({text.size(), " characters '", text.substr(0, kShownHeaderBytes), "'"},
                       {kHeaderText, " characters of base64url"});
   char bytes[kHeaderBytes];
   for (size_t i = 0, at = 0; at < kHeaderBytes; i += 4, at += 3) {

@@ -10,6 +10,7 @@
 
 namespace walle::link {
 
+inline constexpr uint32_t kPlanVersion = 1;
 inline constexpr size_t kMostPlanBytes = 4'000'000;
 inline constexpr size_t kMostReleases = 2048;
 inline constexpr size_t kMostSegments = 4096;  // of all releases together

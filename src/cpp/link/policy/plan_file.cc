@@ -14,7 +14,6 @@ namespace {
 
 namespace fb = walle_rt::fb;
 
-constexpr uint32_t kVersion = 1;
 constexpr size_t kLeastBytes = 8;  // the root's offset and the identifier
 constexpr size_t kDigestBytes = 32;
 constexpr uint32_t kMostTables = 200'000;
@@ -206,7 +205,8 @@ Result<PlanData> parse(std::string_view bytes) {
   if (bytes.size() < kLeastBytes || !fb::VerifyPlanBuffer(verifier))
     return bad_plan({"a damaged plan of ", size}, "a FlatBuffer of schemas/plan.fbs");
   const fb::Plan& in = *fb::GetPlan(data);
-  if (in.version() != kVersion) return bad_plan({"a plan of version ", in.version()}, {"version ", kVersion});
+  if (in.version() != kPlanVersion)
+    return bad_plan({"a plan of version ", in.version()}, {"version ", kPlanVersion});
   PlanData out{.epoch = in.epoch()};
   Reader reader(bytes.size());
   if (in.releases())

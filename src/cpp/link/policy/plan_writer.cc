@@ -7,8 +7,6 @@ namespace {
 
 namespace fb = walle_rt::fb;
 
-constexpr uint32_t kVersion = 1;
-
 template <class Table>
 using Tables = std::vector<flatbuffers::Offset<Table>>;
 
@@ -20,7 +18,7 @@ class Writer {
     Tables<fb::PlanKill> kills;
     for (const PlanKill& k : data.kills)
       kills.push_back(fb::CreatePlanKillDirect(out_, k.scenario.c_str(), k.task.c_str()));
-    fb::FinishPlanBuffer(out_, fb::CreatePlanDirect(out_, kVersion, data.epoch, &releases, &kills));
+    fb::FinishPlanBuffer(out_, fb::CreatePlanDirect(out_, kPlanVersion, data.epoch, &releases, &kills));
     return {reinterpret_cast<const char*>(out_.GetBufferPointer()), out_.GetSize()};
   }
 

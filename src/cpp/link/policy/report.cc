@@ -14,25 +14,26 @@ namespace {
 
 namespace fb = walle_rt::fb;
 
-constexpr uint32_t kVersion = 1;
-constexpr size_t kLeastBytes = 8 + sizeof(uint32_t);  // root, identifier, checksum
+constexpr uint32_t kReportVersion = 1;
+constexpr size_t kLeastReportBytes = 8 + sizeof(uint32_t);  // root, identifier, checksum
 constexpr size_t kMostText = 128;
-constexpr size_t kShownBytes = 40;
-constexpr uint32_t kMostDepth = 4;
+constexpr size_t kShownReportBytes = 40;
+constexpr uint32_t kMostReportDepth = 4;
 
 Error bad_report(Text given, Text expected) {
   return argument_error(given, expected, "reports", "send what the agent writes, unchanged");
 }
 
-bool plain(char c) {
+bool plain_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("_-.+/:").find(c) != std::string_view::npos;
 }
 
 Status check_text(std::string_view text, const char* what, bool needed) {
-  if (text.size() <= kMostText && !(needed && text.empty()) && std::all_of(text.begin(), text.end(), plain))
+  if (text.size() <= kMostText && !(needed && text.empty()) &&
+      std::all_of(text.begin(), text.end(), plain_letter))
     return {};
-  return bad_report({what, " '", text.substr(0, kShownBytes), "'"},
+  return bad_report({what, " '", text.substr(0, kShownReportBytes), "'"},
                     {needed, " to ", kMostText, " letters, digits and _-.+/:"});
 }
 
@@ -91,7 +92,7 @@ Result<std::string> write_reports(const std::vector<Report>& reports) {
         static_cast<uint8_t>(r.cohort), static_cast<uint8_t>(r.status), r.phase.c_str(), r.error_type.c_str(),
         r.limit.c_str(), r.firings, r.failures, r.epoch, r.seq));
   }
-  fb::FinishReportBatchBuffer(builder, fb::CreateReportBatchDirect(builder, kVersion, &tables));
+  fb::FinishReportBatchBuffer(builder, fb::CreateReportBatchDirect(builder, kReportVersion, &tables));
   base::ByteWriter out;
   out.put_bytes({reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()});
   out.put_checksum();
@@ -100,8 +101,8 @@ Result<std::string> write_reports(const std::vector<Report>& reports) {
 
 Result<std::vector<Report>> read_reports(std::string_view bytes) {
   const std::string size = std::to_string(bytes.size()) + " bytes";
-  if (bytes.size() < kLeastBytes || bytes.size() > kMostReportBytes)
-    return bad_report({"a batch of ", size}, {kLeastBytes, "..", kMostReportBytes});
+  if (bytes.size() < kLeastReportBytes || bytes.size() > kMostReportBytes)
+    return bad_report({"a batch of ", size}, {kLeastReportBytes, "..", kMostReportBytes});
   const std::string_view content = bytes.substr(0, bytes.size() - sizeof(uint32_t));
   if (base::crc32c(0, content.data(), content.size()) !=
       base::load_le<uint32_t>(content.data() + content.size()))
@@ -109,12 +110,12 @@ Result<std::vector<Report>> read_reports(std::string_view bytes) {
   std::vector<uint64_t> aligned((content.size() + 7) / 8);  // what FlatBuffers reads
   std::copy(content.begin(), content.end(), reinterpret_cast<char*>(aligned.data()));
   const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
-  flatbuffers::Verifier verifier(data, content.size(), kMostDepth, kMostReports + 1);
+  flatbuffers::Verifier verifier(data, content.size(), kMostReportDepth, kMostReports + 1);
   if (!fb::VerifyReportBatchBuffer(verifier))
     return bad_report({"a damaged batch of ", size}, "a FlatBuffer of schemas/report.fbs");
   const fb::ReportBatch& in = *fb::GetReportBatch(data);
-  if (in.version() != kVersion)
-    return bad_report({"reports of version ", in.version()}, {"version ", kVersion});
+  if (in.version() != kReportVersion)
+    return bad_report({"reports of version ", in.version()}, {"version ", kReportVersion});
   std::vector<Report> out;
   if (!in.reports()) return out;
   WALLE_TRY(check_count(in.reports()->size()));

@@ -23,7 +23,7 @@ Status read_signatures(Fields& file, Document& out) {
     if (!from_hex(fields.text("sig"), signature.bytes)) signature.bytes.clear();
     WALLE_TRY(fields.status());
     if (!seen.insert(fields.text("keyid")).second)
-      return malformed({"two signatures of key ", quoted(signature.keyid)}, "one of each key", out.where);
+      return malformed({"two signatures of key ", in_quotes(signature.keyid)}, "one of each key", out.where);
     out.signatures.push_back(std::move(signature));
   }
   return {};
@@ -72,12 +72,14 @@ Result<Document> parse_document(std::string_view bytes, std::string_view type, c
   out.content = whole.take("signed");
 
   Fields content(out.content, where);
-  if (content.text("_type") != type) content.fail({"_type ", quoted(content.text("_type"))}, quoted(type));
+  if (content.text("_type") != type)
+    content.fail({"_type ", in_quotes(content.text("_type"))}, in_quotes(type));
   if (!is_version_one(content.text("spec_version")))
-    content.fail({"spec_version ", quoted(content.text("spec_version"))}, "1.something");
+    content.fail({"spec_version ", in_quotes(content.text("spec_version"))}, "1.something");
   out.version = content.integer("version", 1);
   const std::optional<int64_t> expires = parse_utc(content.text("expires"));
-  if (!expires) content.fail({"expires ", quoted(content.text("expires"))}, "a time as 2030-01-31T23:59:59Z");
+  if (!expires)
+    content.fail({"expires ", in_quotes(content.text("expires"))}, "a time as 2030-01-31T23:59:59Z");
   WALLE_TRY(content.status());
   out.expires = *expires;
   out.canonical = out.content.canonical();

@@ -18,7 +18,7 @@ Error malformed(Text given, Text expected, Text where) {
   return network_error(given, expected, where, "look at the file on the server; it was not used");
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   if (text.size() <= kMostQuoted) return "'" + std::string(text) + "'";
   return "'" + std::string(text.substr(0, kMostQuoted)) + "...'";
 }

@@ -18,7 +18,7 @@ namespace walle::link {
 Error malformed(Text given, Text expected, Text where);
 
 // A text of a server, cut for a message.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 class Fields {
  public:

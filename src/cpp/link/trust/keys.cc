@@ -36,7 +36,7 @@ bool is_hex(std::string_view text, size_t digits) {
 Result<Keys> read_keys(const Crypto& crypto, const Json::Object& entries, const std::string& where) {
   Keys keys;
   for (const Json::Member& entry : entries) {
-    Fields fields(entry.value, where + ", key " + quoted(entry.key));
+    Fields fields(entry.value, where + ", key " + in_quotes(entry.key));
     const Scheme scheme = scheme_of(fields.text("keytype"), fields.text("scheme"));
     (void)fields.object("keyval");
     WALLE_TRY(fields.status());
@@ -44,7 +44,8 @@ Result<Keys> read_keys(const Crypto& crypto, const Json::Object& entries, const 
     const std::string& text = value.text("public");
     WALLE_TRY(value.status());
     WALLE_ASSIGN(const std::string id, digest_hex(crypto, DigestKind::sha256, entry.value.canonical()));
-    if (id != entry.key) return malformed({"the id ", quoted(entry.key)}, {"the key's SHA-256, ", id}, where);
+    if (id != entry.key)
+      return malformed({"the id ", in_quotes(entry.key)}, {"the key's SHA-256, ", id}, where);
     keys.emplace(entry.key, as_key(scheme, text));
   }
   return keys;
@@ -58,7 +59,7 @@ Result<RoleKeys> read_role(Fields& role) {
   for (const Json& id : ids) {
     if (!id.text()) return malformed("an id of another type", "keyids as texts", role.where());
     if (std::ranges::find(out.keyids, *id.text()) != out.keyids.end())
-      return malformed({"the key ", quoted(*id.text()), " twice"}, "each key once", role.where());
+      return malformed({"the key ", in_quotes(*id.text()), " twice"}, "each key once", role.where());
     if (out.keyids.size() == kMostSignatures)
       return malformed({"more than ", kMostSignatures, " keys"}, "fewer", role.where());
     out.keyids.push_back(*id.text());
@@ -77,7 +78,7 @@ Result<Hashes> read_hashes(Fields& file) {
     const bool sha256 = entry.key == "sha256";
     if (!sha256 && entry.key != "sha512") continue;
     if (!is_hex(*text, sha256 ? 64 : 128))
-      return malformed({"the digest ", quoted(*text)}, "lower-case hexadecimal of its kind's size",
+      return malformed({"the digest ", in_quotes(*text)}, "lower-case hexadecimal of its kind's size",
                        file.where());
     (sha256 ? out.sha256 : out.sha512) = *text;
   }

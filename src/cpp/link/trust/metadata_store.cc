@@ -25,7 +25,7 @@ std::optional<std::string> MetadataStore::read(std::string_view role, uint64_t m
 
 Status MetadataStore::write(std::string_view role, std::string_view bytes) {
   if (encode_name(role).size() > kMostRoleNameBytes)
-    return malformed({"the role ", quoted(role)},
+    return malformed({"the role ", in_quotes(role)},
                      {"a name of at most ", kMostRoleNameBytes, " encoded bytes"}, "its file's name");
   return env_->replace_file(path(role), bytes);
 }

@@ -36,7 +36,7 @@ Result<Root> parse_root(const Crypto& crypto, const Document& document) {
   for (size_t i = 0; i < kTopRoleNames.size(); ++i) {
     (void)roles.object(kTopRoleNames[i]);
     WALLE_TRY(roles.status());
-    Fields role(*roles.optional(kTopRoleNames[i]), document.where + ", role " + quoted(kTopRoleNames[i]));
+    Fields role(*roles.optional(kTopRoleNames[i]), document.where + ", role " + in_quotes(kTopRoleNames[i]));
     WALLE_ASSIGN(out.roles[i], read_role(role));
   }
   return out;
@@ -64,9 +64,9 @@ Result<Snapshot> parse_snapshot(const Document& document) {
   WALLE_TRY(content.status());
   for (const Json::Member& entry : meta) {
     if (!entry.key.ends_with(kSuffix))
-      return malformed({"the file ", quoted(entry.key)}, "names that end in .json", document.where);
+      return malformed({"the file ", in_quotes(entry.key)}, "names that end in .json", document.where);
     const std::string role = entry.key.substr(0, entry.key.size() - kSuffix.size());
-    WALLE_ASSIGN(FileMeta file, read_file(entry.value, document.where + ", " + quoted(entry.key)));
+    WALLE_ASSIGN(FileMeta file, read_file(entry.value, document.where + ", " + in_quotes(entry.key)));
     out.files.emplace(role, std::move(file));
   }
   if (!out.files.contains(name_of(TopRole::targets)))

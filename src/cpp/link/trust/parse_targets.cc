@@ -34,13 +34,13 @@ Result<Delegation> read_delegation(const Json& entry, const std::string& where) 
   WALLE_TRY(fields.status());
   // A delegated "timestamp" would lie where the top-level one does.
   if (out.name.empty() || std::ranges::find(kTopRoleNames, out.name) != kTopRoleNames.end())
-    return malformed({"the delegated role ", quoted(out.name)}, "a name of its own", where);
+    return malformed({"the delegated role ", in_quotes(out.name)}, "a name of its own", where);
   WALLE_ASSIGN(out.keys, read_role(fields));
   const bool by_path = fields.optional("paths");
   const bool by_hash = fields.optional("path_hash_prefixes");
   if (by_path == by_hash)
     return malformed(by_path ? "paths and path_hash_prefixes" : "neither paths nor path_hash_prefixes",
-                     "one of them", {where, ", role ", quoted(out.name)});
+                     "one of them", {where, ", role ", in_quotes(out.name)});
   if (by_path)
     WALLE_TRY(read_texts(fields, "paths", out.paths));
   else
@@ -60,7 +60,7 @@ Status read_delegations(const Crypto& crypto, const Json& entry, const std::stri
   for (const Json& role : roles) {
     WALLE_ASSIGN(Delegation delegation, read_delegation(role, where));
     if (std::ranges::find(out.delegations, delegation.name, &Delegation::name) != out.delegations.end())
-      return malformed({"the role ", quoted(delegation.name), " twice"}, "each role once", where);
+      return malformed({"the role ", in_quotes(delegation.name), " twice"}, "each role once", where);
     out.delegations.push_back(std::move(delegation));
   }
   return {};
@@ -75,7 +75,8 @@ Result<Targets> parse_targets(const Crypto& crypto, const Document& document) {
   const Json::Object& targets = content.object("targets");
   WALLE_TRY(content.status());
   for (const Json::Member& entry : targets) {
-    WALLE_ASSIGN(Target target, read_target(entry.value, document.where + ", target " + quoted(entry.key)));
+    WALLE_ASSIGN(Target target,
+                 read_target(entry.value, document.where + ", target " + in_quotes(entry.key)));
     out.targets.emplace(entry.key, std::move(target));
   }
   if (const Json* delegations = content.optional("delegations"))

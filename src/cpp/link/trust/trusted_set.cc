@@ -103,9 +103,10 @@ Status TrustedSet::check_no_rollback(const Snapshot& next) const {
   for (const auto& [role, kept] : snapshot_->files) {
     const auto found = next.files.find(role);
     if (found == next.files.end())
-      return malformed({"no ", quoted(file_of(role))}, "every role that was listed before", "snapshot.json");
+      return malformed({"no ", in_quotes(file_of(role))}, "every role that was listed before",
+                       "snapshot.json");
     if (found->second.version < kept.version)
-      return rollback(quoted(role), found->second.version, kept.version, "snapshot.json");
+      return rollback(in_quotes(role), found->second.version, kept.version, "snapshot.json");
   }
   return {};
 }
@@ -131,17 +132,18 @@ Result<FileMeta> TrustedSet::listed(std::string_view role) const {
     return internal_error("targets before their snapshot", "link/trust");
   const auto found = snapshot_->files.find(role);
   if (found != snapshot_->files.end()) return found->second;
-  return malformed({"no ", quoted(file_of(role))}, "every delegated role", "snapshot.json");
+  return malformed({"no ", in_quotes(file_of(role))}, "every delegated role", "snapshot.json");
 }
 
 Status TrustedSet::check_delegated(const Document& document, const std::string& role,
                                    const std::string& delegator) const {
   if (delegator == name_of(TopRole::root)) return check_top(document, TopRole::targets);
   const Targets* from = targets(delegator);
-  if (!from) return internal_error({"role ", quoted(role), " before ", quoted(delegator)}, "link/trust");
+  if (!from)
+    return internal_error({"role ", in_quotes(role), " before ", in_quotes(delegator)}, "link/trust");
   const auto found = std::ranges::find(from->delegations, role, &Delegation::name);
   if (found == from->delegations.end())
-    return malformed({"role ", quoted(role)}, {"a role that ", quoted(delegator), " delegates to"},
+    return malformed({"role ", in_quotes(role)}, {"a role that ", in_quotes(delegator), " delegates to"},
                      document.where);
   return check_signatures(*crypto_, document, from->keys, found->keys);
 }
@@ -163,7 +165,7 @@ Status TrustedSet::update_targets(const std::string& role, const std::string& de
 Status TrustedSet::check_delegator(const std::string& role, const std::string& delegator) const {
   const auto found = roles_.find(role);
   if (found == roles_.end())
-    return internal_error({"role ", quoted(role), " before it is read"}, "link/trust");
+    return internal_error({"role ", in_quotes(role), " before it is read"}, "link/trust");
   return check_delegated(found->second.document, role, delegator);
 }
 

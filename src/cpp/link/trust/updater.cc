@@ -10,9 +10,7 @@
 namespace walle::link {
 
 namespace {
-constexpr int64_t kUsPerSecond = 1'000'000;
 constexpr int64_t kUnversioned = 0;
-constexpr int kOk = 200;
 
 // What servers and object stores answer for a file that is not there.
 bool is_absent(int status) { return status == 403 || status == 404; }
@@ -25,7 +23,7 @@ std::string with_slash(std::string url) {
 
 Status Updater::init(Env& env, const std::string& folder, std::string_view root) {
   WALLE_ASSIGN(const Crypto* const crypto, Crypto::system());
-  WALLE_TRY(TrustedSet::start(*crypto, root, env.wall_us() / kUsPerSecond).status());
+  WALLE_TRY(TrustedSet::start(*crypto, root, env.wall_us() / base::kUsPerSecond).status());
   WALLE_ASSIGN(MetadataStore store, MetadataStore::open(env, folder));
   return store.write(name_of(TopRole::root), root);
 }
@@ -43,7 +41,7 @@ Result<std::unique_ptr<Updater>> Updater::open(Env& env, Transport& transport, U
 
 Status Updater::start() {
   refreshed_ = false;
-  const int64_t now = env_->wall_us() / kUsPerSecond;
+  const int64_t now = env_->wall_us() / base::kUsPerSecond;
   Status failed = argument_error("no root", "the root that came with the app", store_.path("root"),
                                  "give the first root, or run init once");
   const std::optional<std::string> kept = store_.read(name_of(TopRole::root), kMostRootBytes);
@@ -65,7 +63,7 @@ Result<std::optional<std::string>> Updater::fetch_metadata(std::string_view role
   const std::string url = options_.metadata_url + number + encode_name(role) + ".json";
   WALLE_ASSIGN(Fetched reply, fetch(*transport_, url, most));
   if (is_absent(reply.status)) return std::optional<std::string>();
-  if (reply.status != kOk)
+  if (reply.status != kHttpOk)
     return network_error({"status ", reply.status}, "200", {"'", url, "'"},
                          "try again later, and look at the server's log");
   return std::optional(std::move(reply.body));
@@ -77,7 +75,7 @@ Result<std::string> Updater::need_metadata(std::string_view role, int64_t versio
   WALLE_ASSIGN(std::optional<std::string> bytes,
                fetch_metadata(role, asked, std::min(most, meta.length.value_or(most))));
   if (bytes) return std::move(*bytes);
-  return network_error("no file", {"version ", version, " of role ", quoted(role)},
+  return network_error("no file", {"version ", version, " of role ", in_quotes(role)},
                        {"'", options_.metadata_url, "'"}, "look whether the server publishes whole releases");
 }
 

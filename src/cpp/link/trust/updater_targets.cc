@@ -11,7 +11,6 @@
 namespace walle::link {
 
 namespace {
-constexpr int kOk = 200;
 
 struct Step {
   std::string role, delegator;
@@ -33,7 +32,7 @@ void push_delegations(const Targets& from, const std::string& role, std::string_
 }
 
 Error untrue(Text given, Text expected, const FoundTarget& found) {
-  return network_error(given, expected, {"target ", quoted(found.path)},
+  return network_error(given, expected, {"target ", in_quotes(found.path)},
                        "try again later; nothing of it was kept");
 }
 
@@ -93,7 +92,7 @@ Result<std::optional<FoundTarget>> Updater::find(const std::string& path) {
     if (!seen.insert(step.role).second) continue;
     if (seen.size() > 1 + kMostDelegations)
       return malformed({"more than ", kMostDelegations, " roles for one target"}, "fewer",
-                       {"target ", quoted(path)});
+                       {"target ", in_quotes(path)});
     WALLE_TRY(load_targets(step.role, step.delegator));
     const Targets& targets = *trusted_->targets(step.role);
     if (const auto found = targets.targets.find(path); found != targets.targets.end())
@@ -123,7 +122,7 @@ Status Updater::download(const FoundTarget& found, const std::string& file) {
     };
     const Result<int> status = transport_->get({url}, take);
     if (!status.ok()) return status.status();
-    if (*status != kOk) return Status(untrue({"status ", *status}, "200", found));
+    if (*status != kHttpOk) return Status(untrue({"status ", *status}, "200", found));
     return check.finish();
   });
 }

@@ -45,7 +45,7 @@ Status check_file(const Crypto& crypto, std::string_view bytes, const FileMeta& 
 Status check_expiry(std::string_view role, int64_t expires, int64_t now) {
   if (now < expires) return {};
   return network_error({"metadata that expired ", now - expires, " s ago"}, "metadata that is valid now",
-                       {"role ", quoted(role)},
+                       {"role ", in_quotes(role)},
                        "check this device's clock; if it is right, the server has to sign anew");
 }
 

@@ -8,7 +8,7 @@ namespace walle::link {
 
 namespace {
 constexpr std::string_view kMagic = "WTA";
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kAckVersion = 1;
 constexpr size_t kLeastEntry = 7;
 constexpr size_t kLeastRun = 2;
 
@@ -21,7 +21,7 @@ Error damaged() {
 std::string pack_ack(const std::vector<AckEntry>& entries) {
   base::ByteWriter out;
   out.put_bytes(kMagic);
-  out.put(kVersion);
+  out.put(kAckVersion);
   out.put_varint(entries.size());
   for (const AckEntry& e : entries) {
     out.put_varint(e.stream.size());
@@ -46,7 +46,7 @@ Result<std::vector<AckEntry>> read_ack(std::string_view bytes) {
   whole.bytes(bytes.size() - sizeof(uint32_t));
   if (!whole.checksum()) return damaged();
   base::ByteReader in(bytes.substr(0, bytes.size() - sizeof(uint32_t)));
-  if (!in.expect(kMagic) || in.get<uint8_t>() != kVersion) return damaged();
+  if (!in.expect(kMagic) || in.get<uint8_t>() != kAckVersion) return damaged();
   std::vector<AckEntry> out;
   const uint64_t count = in.varint_count(kLeastEntry);
   if (!in.ok() || count > kMostSections) return damaged();

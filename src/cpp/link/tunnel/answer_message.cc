@@ -11,7 +11,7 @@ namespace walle::link {
 namespace {
 constexpr std::string_view kAnswerMagic = "WTQ";
 constexpr std::string_view kMarksMagic = "WTG";
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kAnswerVersion = 1;
 // What one takes at least, for counts that are read from bytes.
 constexpr size_t kLeastRow = 1, kLeastCell = 2, kLeastMark = 2;
 
@@ -42,7 +42,7 @@ void put_cell(base::ByteWriter& out, const AnswerCell& cell) {
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : in_(bytes) {}
-  bool begins(std::string_view magic) { return in_.expect(magic) && in_.get<uint8_t>() == kVersion; }
+  bool begins(std::string_view magic) { return in_.expect(magic) && in_.get<uint8_t>() == kAnswerVersion; }
   uint64_t varint() { return in_.varint(); }
   size_t count(size_t least, size_t most) {
     const uint64_t n = in_.varint_count(least);
@@ -99,7 +99,7 @@ std::optional<std::string_view> checked(std::string_view bytes) {
 Result<std::string> pack_answer(const Answer& answer) {
   base::ByteWriter out;
   out.put_bytes(kAnswerMagic);
-  out.put(kVersion);
+  out.put(kAnswerVersion);
   put_text(out, answer.stream);
   out.put_varint(answer.seq);
   out.put_varint(answer.number);
@@ -151,7 +151,7 @@ Result<Answer> read_answer(std::string_view bytes) {
 std::string pack_marks(const std::vector<AnswerMark>& marks) {
   base::ByteWriter out;
   out.put_bytes(kMarksMagic);
-  out.put(kVersion);
+  out.put(kAnswerVersion);
   out.put_varint(marks.size());
   for (const AnswerMark& mark : marks) {
     put_text(out, mark.stream);

@@ -11,7 +11,7 @@ namespace walle::link {
 
 namespace {
 constexpr std::string_view kMagic = "WTM";
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kMessageVersion = 1;
 enum Coding : uint8_t { kPlain = 0, kDeflated = 1, kWithDictionary = 2 };
 constexpr uint8_t kRemember = 0x80;
 // Of a section in a message, and of a record in a section: what a count is checked against.
@@ -98,7 +98,7 @@ PackedMessage pack_message(const std::vector<MessageSection>& sections) {
   PackedMessage out;
   base::ByteWriter w;
   w.put_bytes(kMagic);
-  w.put(kVersion);
+  w.put(kMessageVersion);
   w.put_varint(sections.size());
   for (const MessageSection& s : sections) {
     const std::string records = pack_records(s.records);
@@ -125,7 +125,8 @@ Result<std::vector<ReadSection>> read_message(std::string_view bytes, const Dict
   if (!whole.checksum()) return damaged("the checksum differs");
   base::ByteReader in(bytes.substr(0, bytes.size() - sizeof(uint32_t)));
   if (!in.expect(kMagic)) return damaged("no magic number");
-  if (const auto version = in.get<uint8_t>(); version != kVersion) return damaged({"version ", version});
+  if (const auto version = in.get<uint8_t>(); version != kMessageVersion)
+    return damaged({"version ", version});
   const uint64_t count = in.varint_count(kLeastSection);
   if (!in.ok() || count == 0 || count > kMostSections) return damaged("the number of streams");
   std::vector<ReadSection> out(count);

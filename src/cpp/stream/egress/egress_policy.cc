@@ -13,7 +13,7 @@ namespace {
 
 // Other versions are refused, not guessed at: a field that this build does not know might be the one that
 // forbids.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kPolicyVersion = 1;
 
 Error damaged(const std::string& given) {
   return model_error(given, "schemas/egress.fbs, version 1", "egress policy",
@@ -54,7 +54,7 @@ Result<EgressPolicy> read_policy(std::string_view task, const walle_rt::fb::Feat
 std::string pack_policies(const std::string& task, const std::vector<EgressPolicy>& policies,
                           uint64_t number) {
   walle_rt::fb::TaskPolicyT out;
-  out.version = kVersion;
+  out.version = kPolicyVersion;
   out.task = task;
   out.number = number;
   for (const EgressPolicy& p : policies) {
@@ -107,7 +107,7 @@ Status EgressGate::load(std::string_view signed_policy, const PolicyVerifier& ve
   if (!structure.VerifyBuffer<walle_rt::fb::TaskPolicy>())
     return damaged("a damaged policy of " + std::to_string(inner.size()) + " bytes");
   const auto* policy = flatbuffers::GetRoot<walle_rt::fb::TaskPolicy>(inner.data());
-  if (policy->version() != kVersion)
+  if (policy->version() != kPolicyVersion)
     return damaged("a policy of version " + std::to_string(policy->version()));
   // All or nothing: with half of a task's features allowed, the task would run and send half of what it
   // should. And the whole policy of the task: a feature that the new one leaves out is not allowed any more.

@@ -10,7 +10,7 @@ namespace walle::stream {
 
 namespace {
 constexpr const char* kKind = "OUTB";
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kOutboxVersion = 1;
 constexpr size_t kStreamBytes = 4 + 7 * 8 + 4;      // of a stream, at least
 constexpr size_t kRecordBytes = 2 * 8 + 1 + 3 * 4;  // of a record
 // What a record costs beside its bytes: names and numbers, so that many empty ones are not free.
@@ -269,7 +269,7 @@ void Outbox::acknowledge_loss() {
 std::string Outbox::serialize(uint64_t number) const {
   base::ByteWriter out;
   out.reserve(bytes_ + streams_.size() * 2 * kStreamBytes);
-  out.put(kVersion);
+  out.put(kOutboxVersion);
   out.put(static_cast<uint8_t>(lost_));
   out.put(number);
   out.put(floor_);
@@ -287,7 +287,7 @@ std::string Outbox::serialize(uint64_t number) const {
 
 bool Outbox::parse(std::string_view bytes) {
   base::ByteReader in(bytes);
-  if (in.get<uint8_t>() != kVersion) return false;
+  if (in.get<uint8_t>() != kOutboxVersion) return false;
   lost_ = in.get<uint8_t>() != 0;
   applied_ = in.get<uint64_t>();
   floor_ = in.get<uint64_t>();

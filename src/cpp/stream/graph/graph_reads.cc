@@ -12,7 +12,7 @@ namespace {
 using Names = std::set<std::string>;
 
 // Columns as they are known while the rows go through the operators.
-struct Reader {
+struct ReadColumns {
   Names& outside;  // read from the graph's input
   Names made = {};
   bool closed = false;  // all columns are made: nothing more comes from outside
@@ -69,7 +69,7 @@ struct Reader {
   void operator()(const JoinStep& s) {
     read(s.keys);
     Names elsewhere;
-    Reader right{s.second_input ? elsewhere : outside};
+    ReadColumns right{s.second_input ? elsewhere : outside};
     for (const GraphStep& step : s.right) std::visit(right, step.what);
     right.read(s.keys);
     for (const std::string& name : right.made) {
@@ -85,7 +85,7 @@ struct Reader {
 
 std::vector<std::string> fields_read(const GraphSpec& spec) {
   Names outside;
-  Reader reader{outside};
+  ReadColumns reader{outside};
   for (const GraphStep& step : spec.steps) std::visit(reader, step.what);
   for (const char* name : {"event", "page", "session", "page_instance"}) outside.erase(name);
   return {outside.begin(), outside.end()};
