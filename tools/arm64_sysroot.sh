@@ -6,7 +6,7 @@
 set -euo pipefail
 target=$1
 # Their static libraries: programs then run with the compiler's own root.
-packages=(zlib1g-dev libsqlite3-dev libgtest-dev)
+packages=(zlib1g-dev libgtest-dev)
 stamp=$target/.packages
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "${packages[*]}" ]; then exit 0; fi
 

@@ -79,7 +79,7 @@ other_broker() {
 base() {
   local python=python3
   if command -v apt-get >/dev/null; then
-    apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev libsqlite3-dev binutils ca-certificates
+    apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev binutils ca-certificates
     apt_install libpng16-16 libturbojpeg0 # what ImageDecoder looks for at run time
     apt_install libssl3 tzdata            # what encrypted logs, signatures and time zones look for
     apt_install nlohmann-json3-dev        # headers every build needs: link/ reads signed metadata

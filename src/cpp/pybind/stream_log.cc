@@ -102,7 +102,6 @@ py::dict log_report(const EventLog& log) {
   out["lost"] = found.journal.lost;
   out["damage_offset"] = found.journal.damage_offset;
   out["damaged_segments"] = found.damaged_segments;
-  out["index_rebuilt"] = found.index_rebuilt;
   out["mended_copies"] = found.mended_copies;
   out["state_lost"] = found.state_lost;
   out["erased"] = found.erased;

@@ -12,7 +12,6 @@
 #include <mutex>
 
 #include "base/fork.h"
-#include "store/index.h"
 #include "store/journal.h"
 #include "store/journal_copy.h"
 #include "store/sealed_env.h"
@@ -53,10 +52,9 @@ struct EventLogOptions {
 struct LogReport {
   store::JournalRecovery journal;
   uint64_t damaged_segments = 0;  // files set aside because they do not read
-  bool index_rebuilt = false;
-  uint64_t mended_copies = 0;  // catalogue, state and stock: one of two copies was damaged or missing
-  bool state_lost = false;     // accounts and readers' places, until somebody acknowledges it
-  uint64_t erased = 0;         // events removed on purpose since the log began
+  uint64_t mended_copies = 0;     // catalogue, state and stock: one of two copies was damaged or missing
+  bool state_lost = false;        // accounts and readers' places, until somebody acknowledges it
+  uint64_t erased = 0;            // events removed on purpose since the log began
 };
 
 // Which events erase() removes: those for which everything holds that is said.
@@ -149,7 +147,6 @@ class EventLog {
   Status settle_segments();
   Status reserve_numbers();
   Status recover_sequencer();
-  std::string index_path() const;
   std::string journal_path() const { return dir_ + "/journal.walj"; }
   Result<store::TwinFile> open_stock_file() const;
   void close();
@@ -184,7 +181,6 @@ class EventLog {
   store::JournalCopy copy_;  // instead of it, of a log that only reads
   std::optional<CatalogFile> catalog_file_;
   std::unique_ptr<LogState> state_;
-  std::unique_ptr<store::Index> index_;
   bool opened_ = false;  // to the end, for writing
   std::optional<store::TwinFile> stock_file_;
   LogStock stock_;

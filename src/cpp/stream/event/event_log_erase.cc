@@ -107,7 +107,6 @@ Status EventLog::erase_in(LogSegment& segment) {
   WALLE_TRY(env_.replace_file(path, made));
   segment.rows = next.rows;
   segment.bytes = static_cast<int64_t>(made.size());
-  index_->add(segment.entry());
   return {};
 }
 

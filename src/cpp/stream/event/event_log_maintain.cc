@@ -87,7 +87,6 @@ Result<bool> EventLog::write_segment() {
   stock_.compacted = last;
   // As many as the journal holds may come before the next time this is written.
   stock_.reserved = std::max(stock_.reserved, last_seq() + journal_->capacity() / kLeastFrame);
-  index_->add(stock_.segments.back().entry());
   WALLE_TRY(store_stock());
   WALLE_TRY(journal_->release(last));
   return true;
@@ -137,10 +136,7 @@ Status EventLog::retain() {
     stock_ = before;
     return stored;
   }
-  for (const std::string& file : gone) {
-    WALLE_TRY(env_.remove_file(dir_ + "/" + file));
-    index_->remove(file);
-  }
+  for (const std::string& file : gone) WALLE_TRY(env_.remove_file(dir_ + "/" + file));
   return {};
 }
 

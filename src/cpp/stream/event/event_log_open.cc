@@ -8,7 +8,6 @@
 namespace walle::stream {
 
 namespace {
-constexpr const char* kIndexFile = "/index.sqlite";
 constexpr const char* kStockFile = "/stock.wals";
 constexpr const char* kStockKind = "STCK";
 // How often the thread looks: half of the time after which a sync is due.
@@ -32,8 +31,6 @@ void log_report(const std::string& dir, const LogReport& report, const LogStock&
   for (const Loss& loss : stock.losses)
     if (loss.reader.empty() && !(loss.kind == LossKind::journal && report.journal.lost))
       base::log(base::LogLevel::warning, where + told(loss));
-  if (report.index_rebuilt)
-    base::log(base::LogLevel::info, where + "the index was rebuilt from the segments");
 }
 }  // namespace
 
@@ -78,13 +75,8 @@ Status EventLog::open_to_read() {
     return argument_error("folder '" + dir_ + "' without an event log", "the folder of an event log",
                           "read_only", "check the path, or open it for writing to begin a log");
   WALLE_TRY(look_anew());
-  WALLE_ASSIGN(state_, LogState::open(env_, dir_,
-                                      {.catalog = !file->old_layout(),
-                                       .old_catalog = file->old_layout(),
-                                       .events = last_seq() > 0,
-                                       .old_index = index_path()},
-                                      true));
-  index_ = store::Index::open("");
+  WALLE_ASSIGN(state_,
+               LogState::open(env_, dir_, {.catalog = !file->old_layout(), .events = last_seq() > 0}, true));
   report_.mended_copies += uint64_t{file->mended()} + uint64_t{state_->mended()};
   report_.state_lost = state_->lost();
   return {};
@@ -102,7 +94,6 @@ Status EventLog::open_to_write() {
   WALLE_ASSIGN(journal_, store::Journal::open(env_, journal_path(), options_.journal_bytes, owner));
   report_.journal = journal_->recovery();
   WALLE_TRY(open_state());
-  index_ = store::Index::open(index_path());
   WALLE_TRY(settle_segments());
   WALLE_TRY(finish_erasing());
   WALLE_TRY(reserve_numbers());
@@ -168,11 +159,8 @@ Status EventLog::open_state() {
                        "event log '" + dir_ + "'", "restore one of the two files, or move the log away");
   }
   // The state before the catalogue: one that is missing beside a catalogue of this layout was removed.
-  WALLE_ASSIGN(state_, LogState::open(env_, dir_,
-                                      {.catalog = file.stored() && !file.old_layout(),
-                                       .old_catalog = file.old_layout(),
-                                       .events = events,
-                                       .old_index = index_path()}));
+  WALLE_ASSIGN(
+      state_, LogState::open(env_, dir_, {.catalog = file.stored() && !file.old_layout(), .events = events}));
   report_.mended_copies += uint64_t{file.mended()} + uint64_t{state_->mended()};
   report_.state_lost = state_->lost();
   catalog_file_ = std::move(file);
@@ -180,9 +168,6 @@ Status EventLog::open_state() {
   // again.
   return catalog_file_->store(catalog_);
 }
-
-// SQLite opens files itself, past the Env: under a test's file system there is no index.
-std::string EventLog::index_path() const { return &env_ == &Env::system() ? dir_ + kIndexFile : ""; }
 
 // What was to be done with files once their loss is written down. A segment whose events the journal still
 // holds was written just before a crash: the journal lets them go now.
@@ -194,10 +179,6 @@ Status EventLog::settle_segments() {
     WALLE_TRY(env_.remove_file(dir_ + "/" + name));
   }
   for (const std::string& name : found_.removed) WALLE_TRY(env_.remove_file(dir_ + "/" + name));
-  std::vector<store::SegmentEntry> entries;
-  for (const LogSegment& s : stock_.segments) entries.push_back(s.entry());
-  index_->settle(entries);
-  report_.index_rebuilt = index_->rebuilt();
   const uint64_t last = stock_.segments.empty() ? 0 : stock_.segments.back().last_seq;
   stock_.compacted = std::max(stock_.compacted, last);
   return journal_->first_seq() <= stock_.compacted ? journal_->release(stock_.compacted) : Status();
@@ -238,9 +219,7 @@ void EventLog::close() {
 
 EventLog::~EventLog() {
   if (!check_process().ok()) {
-    // A thread that is not here, and SQLite's locks, which are the parent's.
-    static_cast<void>(maintainer_.release());
-    static_cast<void>(index_.release());
+    static_cast<void>(maintainer_.release());  // a thread that is not here
     return;
   }
   maintainer_.reset();

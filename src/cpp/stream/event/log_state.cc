@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/log.h"
-#include "store/old_index.h"
 
 namespace walle::stream {
 
@@ -19,16 +18,6 @@ Error lost_error(const std::string& what) {
   return resource_error(what + " was lost: both copies of the log's state are damaged or gone",
                         "a state that can be believed", "event log",
                         "acknowledge the loss and say what has been spent (acknowledge_state_loss)");
-}
-
-// The entries of an index from before there was a state; false where it does not read.
-bool take_over(const std::string& path, Changes& out) {
-  const auto old = store::read_old_index(path);
-  if (!old) return false;
-  for (const auto& [reader, seq] : old->cursors) out[kCursor + reader] = store::put_number(seq);
-  for (const auto& [key, value] : old->amounts)  // whose keys began as they do here
-    if (key.starts_with(kEpsilon)) out[key] = store::put_number(value);
-  return true;
 }
 }  // namespace
 
@@ -46,15 +35,11 @@ Result<std::unique_ptr<LogState>> LogState::open(Env& env, const std::string& di
   return made;
 }
 
-// Nothing that can be believed is there: a new log, an old one, or a loss.
+// Nothing that can be believed is there: a new log, or a loss.
 Status LogState::begin(const Beside& beside, bool read_only) {
   Changes changes;
   const bool damaged = file_->found() == store::StateFile::Found::lost;
-  const bool old = beside.old_catalog && !damaged;
-  const bool known = old && !beside.old_index.empty() && take_over(beside.old_index, changes);
-  // An old log without events was killed while it was made: it may not have had an index yet.
-  const bool began = beside.catalog || beside.events;
-  if (damaged || (began && !known)) changes[kLost] = "";
+  if (damaged || beside.catalog || beside.events) changes[kLost] = "";
   unwritten_loss_ = read_only && changes.contains(kLost);
   if (read_only) return {};
   return changes.empty() ? file_->create() : file_->apply(changes);

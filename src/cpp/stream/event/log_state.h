@@ -18,10 +18,8 @@ class LogState {
  public:
   // What else of the log is there: it decides what a missing state means.
   struct Beside {
-    bool catalog = false;      // one that was written together with a state
-    bool old_catalog = false;  // one of before there was a state file
+    bool catalog = false;  // one that was written together with a state
     bool events = false;
-    std::string old_index;  // path of the index that held this state at first; empty: none can be there
   };
   static Result<std::unique_ptr<LogState>> open(Env& env, const std::string& dir, const Beside& beside,
                                                 bool read_only = false);

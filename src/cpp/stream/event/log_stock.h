@@ -3,11 +3,10 @@
 // beside the segments (docs/reference/formats/stock.md).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "store/index.h"
 
 namespace walle::stream {
 
@@ -36,8 +35,8 @@ struct Loss {
   bool operator==(const Loss&) const = default;
 };
 
-// One segment file: what the index has of it, and how many events it holds, which are fewer than its numbers
-// where some were lost or erased.
+// One segment file, and how many events it holds, which are fewer than its numbers where some were lost or
+// erased.
 struct LogSegment {
   std::string file;
   uint64_t first_seq = 0;
@@ -46,15 +45,6 @@ struct LogSegment {
   int64_t max_ts = 0;
   int64_t bytes = 0;
   uint64_t rows = 0;
-
-  store::SegmentEntry entry() const {
-    return {.file = file,
-            .first_seq = first_seq,
-            .last_seq = last_seq,
-            .min_ts = min_ts,
-            .max_ts = max_ts,
-            .bytes = bytes};
-  }
 };
 
 struct LogStock {

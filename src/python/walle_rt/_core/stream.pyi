@@ -42,7 +42,6 @@ class _Report(TypedDict):
     lost: int
     damage_offset: int
     damaged_segments: int
-    index_rebuilt: bool
     mended_copies: int
     state_lost: bool
     erased: int

@@ -83,7 +83,6 @@ class LogReport:
     losses: tuple[Loss, ...]
     damage_offset: int
     damaged_segments: int
-    index_rebuilt: bool
     mended_copies: int
     state_lost: bool
     erased: int
