@@ -5,8 +5,9 @@
 #   make bench
 # and one runs what exporters write:
 #   make exporters
-.PHONY: demo test bench exporters setup configure build engine check cpp python instrumented sanitize fuzz \
-  fuzz-formats damage docs tuf-conformance tidy cross-tools test-arm64 test-arm64-zig link-macos clean
+.PHONY: demo test test-stages quick bench exporters setup test-setup configure build engine check cpp python \
+  instrumented sanitize fuzz fuzz-formats damage docs tuf-conformance tidy cross-tools test-arm64 \
+  test-arm64-zig link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -16,7 +17,7 @@ export CCACHE_NOHASHDIR := 1
 PYTHON := $(CURDIR)/.venv/bin/python
 CMAKE_PYTHON := -DPython_EXECUTABLE=$(PYTHON) -DPython3_EXECUTABLE=$(PYTHON)
 comma := ,
-step = @printf '\n== %s\n' "$(1)"
+step = @python3 tools/stages.py stage '$(1)'
 # $(call configured,PRESET): quiet when all is well; warnings are shown, because one may say that a part is
 # left out.
 configured = cmake --preset $(1) --no-warn-unused-cli $(CMAKE_PYTHON) >configure.log 2>&1 \
@@ -25,6 +26,10 @@ configured = cmake --preset $(1) --no-warn-unused-cli $(CMAKE_PYTHON) >configure
 
 setup:
 	@tools/setup.sh
+
+# What checks, tests and their comparisons need, and the demo does not wait for.
+test-setup: setup
+	@tools/setup.sh test
 
 configure: setup
 	$(call step,build)
@@ -37,20 +42,31 @@ build: configure
 engine: configure
 	cmake --build build/release --target engine
 
-test: check build cpp python docs damage sanitize fuzz-formats
+# The table of stages is printed whatever happens; no Python yet means that nothing has begun.
+test:
+	@rm -f build/stages.txt
+	@$(MAKE) --no-print-directory test-stages; status=$$?; \
+	  if command -v python3 >/dev/null; then python3 tools/stages.py end; fi; exit $$status
+
+test-stages: check build cpp python docs damage sanitize fuzz-formats
 	$(call step,sizes)
 	@python tools/size_report.py
-	$(call step,all tests passed)
+	@printf '\n== all tests passed\n'
+
+# Minutes: without servers, faults of the VM, conformance, sanitizers and fuzzing.
+quick: check build cpp
+	$(call step,Python tests beside each other)
+	python -m pytest tests -m "not serial and not slow" -n 2 --dist loadfile
 
 # Minutes of analysis, so not part of `test`.
-tidy: setup
+tidy: test-setup
 	@$(call configured,dev)
 	cmake --build build/dev --target schemas
 	find src/cpp -name '*.cc' -not -name '*_simd.cc' -not -path '*/vm/inside/*' -print0 \
 	  | xargs -0 -n 4 -P 2 clang-tidy -p build/dev --quiet
 
 # What needs no build: floors, style, types.
-check: setup
+check: test-setup
 	$(call step,floors)
 	python tools/check_layers.py
 	python tools/check_imports.py
@@ -66,19 +82,22 @@ cpp: build
 	ctest --preset release
 	python tools/check_symbols.py
 
-python: build
+# Two files at a time, then those that own the machine (tests/conftest.py).
+python: test-setup build
 	$(call step,Python tests)
-	python -m pytest tests
+	python -m pytest tests -m "not serial" -n 2 --dist loadfile --durations=30
+	$(call step,Python tests that own the machine)
+	python -m pytest tests -m serial --durations=30
 
 # The documentation site: pages, docstrings and the native operator table; a warning ends the build.
-docs: engine
+docs: test-setup engine
 	$(call step,documentation site)
 	mkdocs build --quiet --strict
 	@echo "build/site/index.html"
 
 # One clang build serves both sanitizers and libFuzzer; the presets asan, ubsan and tsan exist for looking at
 # one of them.
-instrumented: setup
+instrumented: test-setup
 	@tools/setup.sh fuzz
 	$(call step,build with AddressSanitizer$(comma) UndefinedBehaviorSanitizer and coverage)
 	@$(call configured,asan-ubsan)
@@ -91,7 +110,7 @@ sanitize: instrumented
 FUZZ_SECONDS ?= 60
 # A third of it as a part of everything else: a target's first seconds show what a change broke, and fourteen
 # targets of a minute are seven minutes of every run.
-test: FUZZ_SECONDS = 20
+test-stages: FUZZ_SECONDS = 20
 fuzz-formats: instrumented
 	$(call step,each fuzz target for $(FUZZ_SECONDS) s)
 	tests/fuzz/run.sh build/asan-ubsan $(FUZZ_SECONDS)
@@ -133,7 +152,7 @@ link-macos: cross-tools
 	cmake --build build/macos-zig --target vm_full vm_device
 
 DAMAGED_CASES ?= 3000
-damage: build
+damage: test-setup build
 	$(call step,damaged model files)
 	python tests/fault/damaged_models.py --cases $(DAMAGED_CASES)
 
@@ -159,7 +178,7 @@ exporters: engine
 # says beforehand how long it takes. `make bench BENCH=--quick` takes minutes; BENCH="bench/test_peers.py
 # --models vgg" is one model. Figures and plots are in bench/report.
 BENCH ?= bench
-bench: engine
+bench: test-setup engine
 	cmake --build build/release --target _bench
 	@tools/setup.sh bench
 	@python -c "from walle_rt.vm import VM; print(*('bench: no VM library ' + f + ': its benches are skipped' \

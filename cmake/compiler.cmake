@@ -15,9 +15,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-# -O3 is for the kernels of each instruction set, whose files ask for it (cmake/isa.cmake): elsewhere it clones
-# and unrolls what is called a few times. kernels/reduce/reduce.cc takes 7.9 s and 286 KB at -O3, 2.8 s and
-# 81 KB at -O2 with the vectoriser's own cost model.
+# -O3 is for the kernels of each instruction set, whose files ask for it (cmake/isa.cmake): elsewhere it
+# clones and unrolls what is called a few times. kernels/reduce/reduce.cc takes 7.9 s and 286 KB at -O3, 2.8 s
+# and 81 KB at -O2 with the vectoriser's own cost model.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 find_program(WALLE_CCACHE ccache)
@@ -39,7 +39,8 @@ target_compile_options(walle_flags INTERFACE
 # Functions and data in sections of their own: a library drops what nothing in it reaches. Without semantic
 # interposition calls inside a library are inlined and direct, as if its symbols were hidden.
 if(NOT APPLE AND NOT WIN32)
-  target_compile_options(walle_flags INTERFACE -ffunction-sections -fdata-sections -fno-semantic-interposition)
+  target_compile_options(walle_flags INTERFACE -ffunction-sections -fdata-sections
+    -fno-semantic-interposition)
 endif()
 target_include_directories(walle_flags INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/src/cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/src/cpp/include)

@@ -4,7 +4,8 @@
 # (backends/cpu). Files are found by name: a new operator or kernel needs no line here. *_simd.cc files are
 # compiled once per instruction set (cmake/isa.cmake). SMALL is for rooms whose speed nobody measures: they
 # are optimised for size. LOOPS is for those whose loops over elements are to be vectors: g++'s -O2 makes
-# vectors only of loops whose length it knows. WALLE_ROOMS collects every room, for libraries and tests that take them all.
+# vectors only of loops whose length it knows. WALLE_ROOMS collects every room, for
+# libraries and tests that take them all.
 #
 # Up to WALLE_BATCH files of a room are compiled as one unit, which reads their headers once: six files of
 # bindings take 31.8 s apart and 9.3 s together. APART is for rooms in which every file has names of its own

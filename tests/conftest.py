@@ -2,7 +2,39 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+# Tests that own the machine: servers and brokers with their deadlines, processes that are killed, processor
+# time, memory of a process, worker processes for both cores. They run by themselves (mark `serial`); all
+# others run beside each other, a file at a time.
+SERIAL = (
+    "conformance",
+    "install",
+    "python/bench",
+    "python/cloud",
+    "python/container",
+    "python/demo",
+    "python/device",
+    "python/examples",
+    "python/test_docs.py",
+    "python/test_explain.py",
+    "python/test_model_memory.py",
+    "python/test_run_options.py",
+    "python/test_session_exit.py",
+    "python/vm",
+    "vm_attacks",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs by itself."""
+    root = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(root).as_posix() if item.path.is_relative_to(root) else ""
+        if any(place == name or place.startswith(f"{name}/") for name in SERIAL):
+            item.add_marker(pytest.mark.serial)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

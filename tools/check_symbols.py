@@ -1,5 +1,5 @@
-"""The C library exports names that begin with walle_ and, under the version node WALLE_PRIVATE, what the Python
-extension calls in namespace walle; the extension its init function alone.
+"""The C library exports names that begin with walle_ and, under the version node WALLE_PRIVATE, what the
+Python extension calls in namespace walle; the extension its init function alone.
 
 check_symbols.py [BUILD] [--glibc 2.28]    the VM libraries of BUILD also need no newer C library
 """

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Everything a bare Debian 12 needs: compiler and libraries through apt, Python tools through pip into .venv.
-#   tools/setup.sh           what building and testing need
+#   tools/setup.sh           what building needs, and a server with devices
+#   tools/setup.sh test      also what checks and tests need and compare with
 #   tools/setup.sh demo      also the demo's packages and weights
 #   tools/setup.sh bench     also the runtimes to compare with
 #   tools/setup.sh exporters also .venv-exporters with the exporters whose models are tried
 #   tools/setup.sh fuzz      also clang with libFuzzer
-#   tools/setup.sh tuf      also .venv-tuf and a checkout of the public TUF conformance suite
+#   tools/setup.sh tuf       also .venv-tuf and a checkout of the public TUF conformance suite
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
 #   tools/setup.sh arm64     also cross compiler, a linker for small libraries, emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
@@ -54,15 +55,13 @@ pip_install() {
 # listens to anybody on this machine: where we are the ones to install it, its service is not started.
 broker() {
   if ! dpkg-query -W -f='${Status}' mosquitto 2>/dev/null | grep -q "ok installed"; then
-    apt_install mosquitto mosquitto-clients
+    apt_install mosquitto
     if [ -d /run/systemd/system ]; then
       local as_root=()
       [ "$(id -u)" = 0 ] || as_root=(sudo)
       "${as_root[@]}" systemctl disable --now mosquitto >/dev/null 2>&1 || true
     fi
   fi
-  apt_install mosquitto-clients # mosquitto_pub, for tests
-  other_broker
 }
 
 # Another broker to test against; its service, which listens to anybody, is not started either.
@@ -74,6 +73,23 @@ other_broker() {
     [ "$(id -u)" = 0 ] || as_root=(sudo)
     "${as_root[@]}" systemctl disable --now nats-server >/dev/null 2>&1 || true
   fi
+}
+
+# What tests ask and compare with. PostgreSQL's package would make and start a server; tests start their own.
+tests_need() {
+  if command -v apt-get >/dev/null; then
+    apt_install mosquitto-clients git-lfs libcurl4
+    other_broker
+    if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+      apt_install postgresql-common
+      local as_root=()
+      [ "$(id -u)" = 0 ] || as_root=(sudo)
+      "${as_root[@]}" sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' \
+        /etc/postgresql-common/createcluster.conf
+      apt_install postgresql
+    fi
+  fi
+  pip_install test tools/requirements-dev.txt tools/requirements-build.txt -- "-r tools/requirements-dev.txt"
 }
 
 base() {
@@ -94,7 +110,7 @@ base() {
     exit 1
   fi
   [ -x .venv/bin/python ] || "$python" -m venv .venv
-  pip_install setup tools/requirements-dev.txt pyproject.toml -- "-r tools/requirements-dev.txt"
+  pip_install setup tools/requirements-build.txt -- "-r tools/requirements-build.txt"
   # The checkout itself is importable in the venv; no editable build is needed.
   local site
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
@@ -144,6 +160,7 @@ tuf() {
 base
 case $part in
   base) ;;
+  test) tests_need ;;
   # Two packages come without their dependencies, which would be torch.
   demo)
     pip_install demo tools/requirements-demo.txt tools/setup.sh -- \
@@ -171,7 +188,7 @@ case $part in
     pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
     ;;
   *)
-    echo "setup: unknown part '$part'; known: demo, bench, exporters, fuzz, golden, tuf, arm64" >&2
+    echo "setup: unknown part '$part'; known: test, demo, bench, exporters, fuzz, golden, tuf, arm64" >&2
     exit 2
     ;;
 esac

@@ -63,7 +63,7 @@ NEED_CLOUD = {
     "docs/how-to/run-a-server.md",
     "docs/reference/cloud-api.md",
 }
-# Pages whose blocks compare with another runtime, which `make bench` brings.
+# Pages whose blocks compare with another runtime, which `make test` and `make bench` bring.
 NEED_PEER = {"docs/how-to/benchmark.md"}
 # Pages about a checkout: their commands, which only read, run in this one.
 AT_ROOT = {"docs/concepts/house.md"}
@@ -84,7 +84,7 @@ def test_blocks_run(page: str, tmp_path: Path) -> None:
     if page in NEED_CLOUD and find_spec("tuf") is None:
         pytest.skip("no package 'tuf' (the extra [cloud])")
     if page in NEED_PEER and find_spec("onnxruntime") is None:
-        pytest.skip("no package 'onnxruntime' (tools/setup.sh bench)")
+        pytest.skip("no package 'onnxruntime' (tools/setup.sh test)")
     given = [{"language": b.language, "text": b.text, "place": f"{page}:{b.line}"} for b in runnable(page)]
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(

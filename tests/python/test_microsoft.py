@@ -46,7 +46,7 @@ def saturates() -> bool:
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in NOT_IN_ONNXRUNTIME])
 def test_cases_are_what_onnxruntime_means(name: str) -> None:
-    ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (tools/setup.sh bench)")
+    ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (tools/setup.sh test)")
     if name in SATURATE and saturates():
         pytest.skip("onnxruntime saturates products of uint8 and int8 on processors without VNNI")
     case = CASES[name]
