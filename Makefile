@@ -56,7 +56,7 @@ test-stages: check build cpp python docs damage sanitize fuzz-formats
 # Minutes: without servers, faults of the VM, conformance, sanitizers and fuzzing.
 quick: check build cpp
 	$(call step,Python tests beside each other)
-	python -m pytest tests -m "not serial and not slow" -n 2 --dist loadfile
+	python -m pytest tests/python -m "not serial and not slow" -n 2 --dist loadfile
 
 # Minutes of analysis, so not part of `test`.
 tidy: test-setup
@@ -85,7 +85,7 @@ cpp: build
 # Two files at a time, then those that own the machine (tests/conftest.py).
 python: test-setup build
 	$(call step,Python tests)
-	python -m pytest tests -m "not serial" -n 2 --dist loadfile --durations=30
+	python -m pytest tests/python -m "not serial" -n 2 --dist loadfile --durations=30
 	$(call step,Python tests that own the machine)
 	python -m pytest tests -m serial --durations=30
 
