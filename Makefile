@@ -5,7 +5,7 @@
 #   make bench
 # and one runs what exporters write:
 #   make exporters
-.PHONY: demo test test-stages quick bench exporters setup test-setup configure build engine check cpp python \
+.PHONY: demo test test-stages test-all quick bench exporters setup test-setup configure build engine check cpp python \
   instrumented sanitize fuzz fuzz-formats damage docs tuf-conformance tidy cross-tools test-arm64 \
   test-arm64-zig link-macos clean
 .NOTPARALLEL:
@@ -52,6 +52,11 @@ test-stages: check build cpp python docs damage sanitize fuzz-formats
 	$(call step,sizes)
 	@python tools/size_report.py
 	@printf '\n== all tests passed\n'
+
+# The long doses, in parts that can be stopped and gone on with: make test-all PART=vm.
+PART ?=
+test-all: test-setup build
+	@python tools/test_all.py $(PART)
 
 # Minutes: without servers, faults of the VM, conformance, sanitizers and fuzzing.
 quick: check build cpp

@@ -23,7 +23,8 @@ def configure(build: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_the_engine_alone_runs_models(tmp_path: Path) -> None:
-    build, prefix = tmp_path / "build", tmp_path / "prefix"
+    # As deep as the release build, whose batches a compiler cache knows by their relative names.
+    build, prefix = ROOT / "build" / "engine", tmp_path / "prefix"
     off = [f"-DWALLE_BUILD_{part}=OFF" for part in ("PYTHON", "TESTS", "BENCH")]
     done = configure(build, "-DWALLE_PARTS=engine", *off)
     assert done.returncode == 0, done.stderr
