@@ -1,4 +1,4 @@
-# walle_room(<folder> [SMALL] [LOOPS] [APART] [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
+# walle_room(<folder> [SMALL] [LOOPS] [APART] [HEADERS <header>...] [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
 #
 # One object library per folder of src/cpp; its own sub-folders belong to it unless they are rooms themselves
 # (backends/cpu). Files are found by name: a new operator or kernel needs no line here. *_simd.cc files are
@@ -9,7 +9,7 @@
 #
 # Up to WALLE_BATCH files of a room are compiled as one unit, which reads their headers once: six files of
 # bindings take 31.8 s apart and 9.3 s together. APART is for rooms in which every file has names of its own
-# that all others have, too (`infer`, `lower`, `supports`). 0 compiles each file by itself (preset dev), so
+# that all others have, too (`infer`, `lower`, `supports`); they read the HEADERS precompiled. 0 compiles each file by itself (preset dev), so
 # that each proves that it includes what it uses.
 set(WALLE_BATCH 10 CACHE STRING "Files compiled as one unit; 0: each by itself")
 set(WALLE_ROOMS "" CACHE INTERNAL "")
@@ -23,8 +23,19 @@ function(walle_batches target)
   endif()
 endfunction()
 
+# What most files of a target read, once: ops/transform/split.cc takes 1.36 s and 0.61 so. g++ alone; clang
+# would want more of a compiler cache. Without batches a file proves that it includes what it uses.
+function(walle_precompile target)
+  if(ARGN AND WALLE_BATCH GREATER 0 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/src/cpp/ REGEX "^[^<]")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    # A compiler cache reads what was preprocessed, and wants the precompiled header named there.
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
 function(walle_room folder)
-  cmake_parse_arguments(ARG "SMALL;LOOPS;APART" "" "USES;SCHEMAS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL;LOOPS;APART" "" "HEADERS;USES;SCHEMAS;LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   set(dir ${PROJECT_SOURCE_DIR}/src/cpp/${folder})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
@@ -48,6 +59,7 @@ function(walle_room folder)
   if(folder MATCHES "^(search|runtime)$")  # cached decisions and packed weights hold for one version
     target_compile_definitions(walle_${name} PRIVATE WALLE_VERSION_TEXT="${PROJECT_VERSION}")
   endif()
+  walle_precompile(walle_${name} ${ARG_HEADERS})
   if(ARG_SMALL)
     target_compile_options(walle_${name} PRIVATE $<$<CONFIG:Release>:-Os>)
   endif()
