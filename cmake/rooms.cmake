@@ -34,6 +34,13 @@ function(walle_precompile target)
   endif()
 endfunction()
 
+function(walle_reuse_headers target from)
+  if(WALLE_BATCH GREATER 0 AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_precompile_headers(${target} REUSE_FROM ${from})
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+endfunction()
+
 function(walle_room folder)
   cmake_parse_arguments(ARG "SMALL;LOOPS;APART" "" "HEADERS;USES;SCHEMAS;LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})

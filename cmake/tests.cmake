@@ -23,6 +23,12 @@ foreach(dir IN LISTS room_dirs)
   # An assertion's expansion costs the optimiser more than the code under test, which lies in the rooms and
   # keeps its own flags: matcher_test.cc takes 20.3 s at -O3, 11.9 s at -O1.
   target_compile_options(${room}_test PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(room STREQUAL "base")  # its precompiled headers serve all
+    walle_precompile(base_test <gtest/gtest.h> <algorithm> <atomic> <cmath> <functional> <limits> <random>
+      <string> <thread> <vector> "base/env.h" "base/status.h" "tensor/tensor.h")
+  else()
+    walle_reuse_headers(${room}_test base_test)
+  endif()
   add_test(NAME ${room} COMMAND ${room}_test)
   if(room MATCHES "^(vm|container)$")
     set(vm_tests ${PROJECT_SOURCE_DIR}/tests/cpp/vm)
