@@ -5,8 +5,8 @@
 #   make bench
 # and one runs what exporters write:
 #   make exporters
-.PHONY: demo test test-stages test-all quick bench exporters setup test-setup configure build engine check cpp python \
-  instrumented sanitize fuzz fuzz-formats damage docs tuf-conformance tidy cross-tools test-arm64 \
+.PHONY: demo test test-stages test-all quick bench exporters setup test-setup configure build engine check \
+  cpp python instrumented sanitize fuzz fuzz-formats damage docs tuf-conformance tidy cross-tools test-arm64 \
   test-arm64-zig link-macos clean
 .NOTPARALLEL:
 

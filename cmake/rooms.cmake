@@ -1,16 +1,17 @@
-# walle_room(<folder> [SMALL] [LOOPS] [APART] [HEADERS <header>...] [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
+# walle_room(<folder> [SMALL] [LOOPS] [APART] [HEADERS <header>...]
+#            [USES <folder>...] [SCHEMAS <name>...] [LIBS <target>...])
 #
 # One object library per folder of src/cpp; its own sub-folders belong to it unless they are rooms themselves
 # (backends/cpu). Files are found by name: a new operator or kernel needs no line here. *_simd.cc files are
 # compiled once per instruction set (cmake/isa.cmake). SMALL is for rooms whose speed nobody measures: they
 # are optimised for size. LOOPS is for those whose loops over elements are to be vectors: g++'s -O2 makes
-# vectors only of loops whose length it knows. WALLE_ROOMS collects every room, for
-# libraries and tests that take them all.
+# vectors only of loops whose length it knows. WALLE_ROOMS collects every room, for libraries and tests that
+# take them all.
 #
 # Up to WALLE_BATCH files of a room are compiled as one unit, which reads their headers once: six files of
 # bindings take 31.8 s apart and 9.3 s together. APART is for rooms in which every file has names of its own
-# that all others have, too (`infer`, `lower`, `supports`); they read the HEADERS precompiled. 0 compiles each file by itself (preset dev), so
-# that each proves that it includes what it uses.
+# that all others have, too (`infer`, `lower`, `supports`); they read the HEADERS precompiled. 0 compiles
+# each file by itself (preset dev), so that each proves that it includes what it uses.
 set(WALLE_BATCH 10 CACHE STRING "Files compiled as one unit; 0: each by itself")
 set(WALLE_ROOMS "" CACHE INTERNAL "")
 include(isa)
@@ -20,6 +21,8 @@ function(walle_batches target)
     # Relocatable: batches of two checkouts are the same to a compiler cache.
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${WALLE_BATCH}
       UNITY_BUILD_RELOCATABLE ON)
+    # For g++ a file of a batch is a header, whose types should not be made of what others cannot name.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 

@@ -148,7 +148,9 @@ TEST(CrashMarks, DamageIsForgotten) {
   Life now(env);
   for (int i = 0; i < 100; ++i) {
     Mark mark = now.claim("t" + std::to_string(i));
-    if (now.deaths.phase) EXPECT_LE(*now.deaths.phase, Phase::results);
+    if (now.deaths.phase) {
+      EXPECT_LE(*now.deaths.phase, Phase::results);
+    }
     mark.begin(Phase::main);
     mark.end();
   }
