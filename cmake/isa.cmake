@@ -4,8 +4,14 @@
 #
 # g++ 12.2 vectorises exp/tanh polynomials only with the two math flags; they are per kernel file, never
 # global, because reductions elsewhere must see NaN and infinity.
+# Sanitizer builds: every kernel is the same source, and SSE4 and AVX-512 are a third of their minutes.
+option(WALLE_TWO_ISAS "kernels of two instruction sets alone: scalar, and AVX2 on x86-64" OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(WALLE_ISAS scalar sse4 avx2 avx512)
+  if(WALLE_TWO_ISAS)
+    set(WALLE_ISAS scalar avx2)
+    target_compile_definitions(walle_flags INTERFACE WALLE_TWO_ISAS)
+  endif()
   set(WALLE_ISA_FLAGS_scalar "")
   set(WALLE_ISA_FLAGS_sse4 -msse4.2)
   set(WALLE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from skips import pytest_make_collect_report, pytest_runtest_makereport
+
+__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]  # in CI: which skips stand
 
 # Tests that own the machine: servers and brokers with their deadlines, processes that are killed, processor
 # time, memory of a process, worker processes for both cores. They run by themselves (mark `serial`); all

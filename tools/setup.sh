@@ -8,6 +8,7 @@
 #   tools/setup.sh fuzz      also clang with libFuzzer
 #   tools/setup.sh tuf       also .venv-tuf and a checkout of the public TUF conformance suite
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
+#   tools/setup.sh browser   also Chromium, for the tests of the dashboard's pages
 #   tools/setup.sh arm64     also cross compiler, a linker for small libraries, emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
 set -euo pipefail
@@ -171,6 +172,10 @@ case $part in
       "-r tools/requirements-bench.txt" "--no-deps pnnx"
     ;;
   exporters) exporters ;;
+  browser)
+    tests_need
+    if command -v apt-get >/dev/null; then apt_install chromium chromium-driver; fi
+    ;;
   tuf) tuf ;;
   golden) if command -v apt-get >/dev/null; then apt_install openjdk-17-jdk-headless; fi ;;
   fuzz)
@@ -188,7 +193,7 @@ case $part in
     pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
     ;;
   *)
-    echo "setup: unknown part '$part'; known: test, demo, bench, exporters, fuzz, golden, tuf, arm64" >&2
+    echo "setup: unknown part '$part'; see the list at the top of $0" >&2
     exit 2
     ;;
 esac

@@ -71,6 +71,14 @@ PARTS: dict[str, tuple[Step, ...]] = {
         ),
     ),
     "arm64": (Step("the VM on arm64, emulated", "make test-arm64"),),
+    "browser": (
+        Step(
+            "the dashboard in a browser",
+            "tools/setup.sh browser && python -m pytest tests/python/cloud/test_pages.py -q",
+        ),
+    ),
+    "exporters": (Step("models as exporters write them", "make exporters"),),
+    "tuf": (Step("the public suite of The Update Framework", "make tuf-conformance"),),
 }
 
 

@@ -183,3 +183,11 @@ def test_a_c_program_beside_the_wheel(clean: Path, tmp_path: Path) -> None:
     checked(["cc", "-std=c99", "-Wall", "-Werror", CONSUMER / "main.c", "-I", include, *link], tmp_path)
     assert checked([tmp_path / "program"], tmp_path).startswith("walle 0.")
     assert str(library / "libwalle.so") in checked(["ldd", "program"], tmp_path)
+
+
+def test_is_small(wheel: Path) -> None:
+    """Limits are what was reached, 6.85 and 16.06 MB, and some room; the aim is 6.5 and 15."""
+    with zipfile.ZipFile(wheel) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+    assert wheel.stat().st_size < 7.1e6
+    assert unpacked < 16.5e6

@@ -41,7 +41,9 @@ Result<Isa> select_isa();
   }
 #define WALLE_CASE_ISA_(set, Type, kName) \
   case Isa::set: return set::kName;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && defined(WALLE_TWO_ISAS)
+#define WALLE_FOR_EACH_ISA_(X, T, k) X(scalar, T, k) X(avx2, T, k)
+#elif defined(__x86_64__)
 #define WALLE_FOR_EACH_ISA_(X, T, k) X(scalar, T, k) X(sse4, T, k) X(avx2, T, k) X(avx512, T, k)
 #elif defined(__aarch64__)
 #define WALLE_FOR_EACH_ISA_(X, T, k) X(scalar, T, k) X(neon, T, k)
