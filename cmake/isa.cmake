@@ -12,7 +12,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
     set(WALLE_ISAS scalar avx2)
     target_compile_definitions(walle_flags INTERFACE WALLE_TWO_ISAS)
   endif()
-  set(WALLE_ISA_FLAGS_scalar "")
+  # Every x86-64 processor since 2008 has SSE4.2: what remains is a reference, 200 KB at -Os and 461 at -O3.
+  set(WALLE_ISA_FLAGS_scalar $<$<CONFIG:Release>:-Os>)
   set(WALLE_ISA_FLAGS_sse4 -msse4.2)
   set(WALLE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
   set(WALLE_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c

@@ -34,11 +34,13 @@ INSTALL = "pip install 'walle_rt[cli,convert]'"
 MAKE_DEMO = (
     "make demo    # trained models on real text and pictures, tasks on real events, a server with two devices"
 )
+MAKE_CHECK = "make check                  # 2 minutes, no build: floors, style, types"
 # Blocks that are not run: (page, first line) and why.
 NOT_RUN = {
     ("README.md", INSTALL): "asks a package index; tests/install installs the wheel",
     ("docs/index.md", INSTALL): "asks a package index; tests/install installs the wheel",
     ("README.md", MAKE_DEMO): "this test is part of make test, and both take minutes",
+    ("docs/reference/testing.md", MAKE_CHECK): "likewise",
 }
 # Pages whose blocks need the VM's libraries, which a build without the CPython source lacks.
 NEED_VM = {
