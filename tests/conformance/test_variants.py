@@ -14,7 +14,7 @@ from pool import run_variants
 from random_seed import command
 from suite import listed
 
-pytestmark = [pytest.mark.timeout(2400), pytest.mark.slow]
+pytestmark = pytest.mark.timeout(2400)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -20,7 +20,6 @@ def configure(build: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 # Compiled anew where there is no compiler cache, or an empty one.
-@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_the_engine_alone_runs_models(tmp_path: Path) -> None:
     # As deep as the release build, whose batches a compiler cache knows by their relative names.

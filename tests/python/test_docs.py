@@ -34,13 +34,11 @@ INSTALL = "pip install 'walle_rt[cli,convert]'"
 MAKE_DEMO = (
     "make demo    # trained models on real text and pictures, tasks on real events, a server with two devices"
 )
-MAKE_CHECK = "make check                  # 2 minutes, no build: floors, style, types"
 # Blocks that are not run: (page, first line) and why.
 NOT_RUN = {
     ("README.md", INSTALL): "asks a package index; tests/install installs the wheel",
     ("docs/index.md", INSTALL): "asks a package index; tests/install installs the wheel",
     ("README.md", MAKE_DEMO): "this test is part of make test, and both take minutes",
-    ("docs/reference/testing.md", MAKE_CHECK): "likewise",
 }
 # Pages whose blocks need the VM's libraries, which a build without the CPython source lacks.
 NEED_VM = {
@@ -68,7 +66,7 @@ NEED_CLOUD = {
 # Pages whose blocks compare with another runtime, which `make test` and `make bench` bring.
 NEED_PEER = {"docs/how-to/benchmark.md"}
 # Pages about a checkout: their commands, which only read, run in this one.
-AT_ROOT = {"docs/concepts/house.md"}
+AT_ROOT = {"docs/concepts/house.md", "docs/reference/testing.md"}
 # Folders whose pages open with something that runs, before their first section.
 OPEN_WITH_CODE = (".", "concepts", "how-to", "reference")
 
