@@ -1,7 +1,7 @@
 # The on-device stream processor, one room per stage (docs/concepts/stream.md): what happened, what is waited
 # for, what waits, who gets it, what is computed and by which chain, what may leave.
 walle_room(stream/event USES store tensor base SCHEMAS event)
-walle_room(stream/trigger SMALL USES stream/event SCHEMAS trigger)
+walle_room(stream/trigger SMALL USES stream/event)
 walle_room(stream/match USES stream/trigger)
 walle_room(stream/operators USES stream/trigger)
 walle_room(stream/graph SMALL USES stream/operators SCHEMAS graph)

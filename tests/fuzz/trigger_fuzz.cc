@@ -1,5 +1,5 @@
-// Any text as a trigger: what parses prints, its print parses to the same, and what compiles loads, is
-// matched and leaves nothing behind when it is removed.
+// Any text as a trigger: what parses prints, its print parses to the same, and what compiles is matched
+// and leaves nothing behind when it is removed.
 #include "stream/match/matcher.h"
 
 using namespace walle::stream;
@@ -44,7 +44,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)lint_trigger(*spec);
   const auto compiled = compile_trigger(*spec, catalog);
   if (!compiled.ok()) return 0;
-  if (!load_compiled(save_compiled(*compiled, catalog), catalog).ok()) __builtin_trap();
   match(*compiled, catalog);
   return 0;
 }

@@ -468,7 +468,7 @@ def _accepted(case: Case) -> bool:
     from walle_rt.stream import Trigger
 
     try:
-        Trigger(case.ours()).compile(catalog())
+        Trigger(case.ours()).check(catalog())
     except ArgumentError:
         return False
     return True

@@ -43,17 +43,8 @@ void bind_stream_triggers(py::module_& m) {
       py::arg("text"), "The canonical text.");
   m.def("lint_trigger", lint, py::arg("text"), "[(error, message, position)].");
   m.def(
-      "compile_trigger",
-      [](const std::string& text, const Catalog& catalog) {
-        return py::bytes(save_compiled(compiled(text, catalog), catalog));
-      },
-      py::arg("text"), py::arg("catalog"));
-  m.def(
-      "load_trigger",
-      [](const py::bytes& data, const Catalog& catalog) {
-        return unwrap(load_compiled(std::string_view(data), catalog)).text;
-      },
-      py::arg("data"), py::arg("catalog"), "The text of a compiled trigger.");
+      "check_trigger", [](const std::string& text, const Catalog& catalog) { compiled(text, catalog); },
+      py::arg("text"), py::arg("catalog"), "Throws where the trigger cannot fire with this catalogue.");
   m.def("explain_triggers", explain_triggers, py::arg("triggers"), py::arg("catalog"), py::arg("dot"));
   m.def("trigger_names", trigger_names, py::arg("text"),
         "Events, pages, states, and fields with their types.");

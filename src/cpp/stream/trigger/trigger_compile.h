@@ -74,8 +74,4 @@ Result<CompiledTrigger> compile_trigger(const TriggerSpec& spec, const Catalog& 
                                         std::string_view source = {});
 std::vector<Finding> lint_trigger(const TriggerSpec& spec);
 
-// schemas/trigger.fbs. Loading verifies structure and meaning against the catalogue.
-std::string save_compiled(const CompiledTrigger& trigger, const Catalog& catalog);
-Result<CompiledTrigger> load_compiled(std::string_view bytes, const Catalog& catalog);
-
 }  // namespace walle::stream

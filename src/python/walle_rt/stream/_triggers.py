@@ -91,14 +91,9 @@ class Trigger:
         """What the author surely did not mean; empty when nothing was found."""
         return [Finding(*f) for f in _core.stream.lint_trigger(self.text)]
 
-    def compile(self, catalog: Catalog) -> bytes:
-        """The compiled form (schemas/trigger.fbs); ArgumentError when it cannot fire with this catalogue."""
-        return _core.stream.compile_trigger(self.text, catalog._core)
-
-    @classmethod
-    def load(cls, data: bytes, catalog: Catalog) -> Trigger:
-        """Read a compiled form; ModelError when it is damaged or of another catalogue."""
-        return cls(_core.stream.load_trigger(bytes(data), catalog._core))
+    def check(self, catalog: Catalog) -> None:
+        """Do nothing; ArgumentError when it cannot fire with this catalogue."""
+        _core.stream.check_trigger(self.text, catalog._core)
 
     def __repr__(self) -> str:
         """The canonical text."""

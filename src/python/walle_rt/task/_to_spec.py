@@ -189,7 +189,7 @@ def _triggers(reader: Reader, spec: TaskSpec) -> dict[str, str]:
             trigger = Trigger(text)
             found[name] = trigger.text
             if catalog is not None:
-                trigger.compile(catalog)
+                trigger.check(catalog)
         except ArgumentError as error:
             given = f"trigger '{name}': {error.given.partition(chr(10))[0]}"
             place = error.where.partition("\n")[0].rstrip(":")
