@@ -1,6 +1,4 @@
 // _core.stream.EgressGate: what may leave the device, and the ledger of what did.
-#include <pybind11/functional.h>
-
 #include "pybind/stream_batch.h"
 #include "stream/egress/egress.h"
 #include "stream/egress/feature_bytes.h"
@@ -15,8 +13,6 @@ using GivenField = std::tuple<std::string, int, uint32_t, int>;  // name, type, 
 // task, feature, fields, bytes and sends a day, minimum events, consent, expiry
 using GivenPolicy = std::tuple<std::string, std::string, std::vector<GivenField>, int64_t, int64_t, int64_t,
                                std::string, int64_t>;
-// policy, algorithm, key id, signature
-using Verify = std::function<bool(py::bytes, std::string, std::string, py::bytes)>;
 
 EgressPolicy policy_of(const GivenPolicy& given) {
   const auto& [task, feature, fields, bytes, sends, events, consent, expires] = given;
@@ -34,22 +30,6 @@ EgressPolicy policy_of(const GivenPolicy& given) {
                              .max_size = size,
                              .highest = enum_of(highest, Sensitivity::secret, "sensitivity")});
   return policy;
-}
-
-void load(EgressGate& gate, const py::bytes& signed_policy, const Verify& verify) {
-  unwrap(gate.load(
-      std::string_view(signed_policy),
-      [&](std::string_view policy, std::string_view algorithm, std::string_view key_id,
-          std::string_view signature) -> Status {
-        // Keys and algorithms are the host's: the core has no opinion on them, but it asks before it
-        // believes.
-        if (verify(py::bytes(policy), std::string(algorithm), std::string(key_id), py::bytes(signature)))
-          return {};
-        return Error(
-            base::ErrorGroup::task,
-            {"a signature that does not verify", "one by a key the device trusts",
-             "egress policy, key '" + std::string(key_id) + "'", "fetch the task's configuration again"});
-      }));
 }
 
 void check(const EgressGate& gate, const std::string& task, const std::string& feature,
@@ -81,12 +61,6 @@ py::list ledger(const EgressGate& gate) {
   return out;
 }
 
-py::bytes packed(const std::string& task, const std::vector<GivenPolicy>& given, uint64_t number) {
-  std::vector<EgressPolicy> policies;
-  for (const GivenPolicy& policy : given) policies.push_back(policy_of(policy));
-  return pack_policies(task, policies, number);
-}
-
 }  // namespace
 
 void bind_stream_egress(py::module_& m) {
@@ -100,7 +74,6 @@ void bind_stream_egress(py::module_& m) {
       .def(
           "allow", [](EgressGate& g, const GivenPolicy& policy) { unwrap(g.allow(policy_of(policy))); },
           py::arg("policy"))
-      .def("load", load, py::arg("signed_policy"), py::arg("verify"))
       .def(
           "set_consents",
           [](EgressGate& g, const std::vector<std::string>& consents) { unwrap(g.set_consents(consents)); },
@@ -111,20 +84,10 @@ void bind_stream_egress(py::module_& m) {
       .def("ledger", ledger, "[(time, task, feature, rows, bytes)], oldest first.")
       .def("report", report)
       .def("acknowledge_loss", [](EgressGate& g) { unwrap(g.acknowledge_loss()); });
-  m.def("pack_policies", packed, py::arg("task"), py::arg("policies"), py::arg("number"),
-        "What is to be signed.");
   m.def(
       "unpack_batch",
       [](const py::bytes& data) { return columns_of(unwrap(unpack_batch(std::string_view(data)))); },
       py::arg("data"));
-  m.def(
-      "sign_policy",
-      [](const py::bytes& policy, const std::string& algorithm, const std::string& key_id,
-         const py::bytes& signature) {
-        return py::bytes(
-            sign_policy(std::string_view(policy), algorithm, key_id, std::string_view(signature)));
-      },
-      py::arg("policy"), py::arg("algorithm"), py::arg("key_id"), py::arg("signature"));
 }
 
 }  // namespace walle::pybind

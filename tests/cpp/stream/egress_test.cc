@@ -249,43 +249,6 @@ TEST(EgressGate, ConsentsOutliveTheProcess) {
   EXPECT_FALSE(sends());
 }
 
-Status loaded(EgressGate& gate, const std::vector<EgressPolicy>& policies, uint64_t number) {
-  const std::string envelope = sign_policy(pack_policies("t", policies, number), "none", "k", "s");
-  return gate.load(envelope, [](auto...) { return Status(); });
-}
-
-TEST(EgressGate, AnOldPolicyIsNotReplayed) {
-  const auto sends = [&](EgressGate& gate) {
-    return gate.check_columns("t", "f", made().rows().columns).ok();
-  };
-  for (const uint64_t first : {uint64_t{0}, uint64_t{4}}) {
-    FaultEnv fresh;
-    auto gate = std::move(*EgressGate::open(fresh, "/gate"));
-    ASSERT_TRUE(loaded(*gate, {policy("t", 9)}, first).ok());
-    EXPECT_TRUE(sends(*gate));
-    ASSERT_TRUE(loaded(*gate, {policy("t", 1)}, 5).ok());
-    gate = nullptr;
-    gate = std::move(*EgressGate::open(fresh, "/gate"));
-    EXPECT_FALSE(loaded(*gate, {policy("t", 9)}, first).ok());
-    EXPECT_FALSE(sends(*gate)) << "refused policies allow nothing";
-    EXPECT_FALSE(loaded(*gate, {policy("t", 9)}, 5).ok()) << "another one of the same number";
-    ASSERT_TRUE(loaded(*gate, {policy("t", 1)}, 5).ok()) << "the same one, at every start";
-    EXPECT_TRUE(sends(*gate));
-    ASSERT_TRUE(loaded(*gate, {}, 6).ok());
-    EXPECT_FALSE(sends(*gate)) << "a policy is all that the task may send";
-  }
-}
-
-TEST(EgressGate, LostPoliciesAreNotTakenForNone) {
-  FaultEnv env;
-  {
-    ASSERT_TRUE(loaded(**EgressGate::open(env, "/gate"), {policy()}, 5).ok());
-  }
-  for (const char* path : {kState, kTwin}) ASSERT_TRUE(env.remove_file(path).ok());
-  const auto gate = std::move(*EgressGate::open(env, "/gate"));
-  EXPECT_FALSE(loaded(*gate, {policy()}, 4).ok());
-}
-
 // The ledger of before there were counters: what it says is counted once.
 TEST(EgressGate, ALedgerOfBeforeIsTakenOver) {
   for (int64_t k = -1; k < 40; ++k) {

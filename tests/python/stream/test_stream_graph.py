@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import hmac
 import random
 from collections import defaultdict
 from pathlib import Path
@@ -11,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from walle_rt.errors import ArgumentError, ModelError, TaskError
+from walle_rt.errors import ArgumentError, TaskError
 from walle_rt.stream import (
     Batch,
     EgressGate,
@@ -26,9 +24,7 @@ from walle_rt.stream import (
     discrete_gaussian,
     gaussian_sum,
     laplace_sum,
-    policy_bytes,
     randomised_response,
-    signed_policy,
     spend_epsilon,
     spent_epsilon,
 )
@@ -303,38 +299,6 @@ def test_raw_data_is_refused_when_the_task_is_built(tmp_path: Path) -> None:
         told.noise("brief", 0, 10, log=log, account="brief", epsilon=1.0, limit=1.0)
         gate.check("t", "raw", told.outputs({"x": Sensitivity.PERSONAL}))
         assert spent_epsilon(log, "brief") == 0
-
-
-def test_signed_policies_are_verified_before_they_are_read(tmp_path: Path) -> None:
-    policy = policy_bytes("t", [FeaturePolicy("f", COUNTS, 1000, 2), FeaturePolicy("g", COUNTS, 10, 1)], 1)
-    key = b"a key of the device's"
-
-    def verify(given: bytes, algorithm: str, key_id: str, signature: bytes) -> bool:
-        right = hmac.new(key, given, "sha256").digest()
-        return algorithm == "hmac-sha256" and key_id == "k1" and hmac.compare_digest(signature, right)
-
-    signed = signed_policy(policy, "hmac-sha256", "k1", hmac.new(key, policy, "sha256").digest())
-    gate = EgressGate(tmp_path)
-    made = Graph().tumbling(10, aggregate("count")).run(Batch({"ts": [1, 2], "x": [1.0, 2.0]}))
-    gate.load(signed, verify)
-    gate.send("t", "f", made)
-    with pytest.raises(TaskError, match="at most 10 a day"):
-        gate.send("t", "g", made)
-    fresh = EgressGate(tmp_path / "fresh")
-    with pytest.raises(TaskError, match="does not verify"):
-        fresh.load(signed_policy(policy, "hmac-sha256", "k1", b"x" * 32), verify)
-    for at in range(len(signed)):  # whatever a damaged byte does: what gets through is what was signed
-        damaged = bytearray(signed)
-        damaged[at] ^= 0x41
-        with contextlib.suppress(TaskError, ModelError):
-            fresh.load(bytes(damaged), verify)
-            assert policy in bytes(damaged)
-    empty = EgressGate(tmp_path / "empty")
-    for size in range(len(signed)):
-        with pytest.raises((TaskError, ModelError)):
-            empty.load(signed[:size], verify)
-    with pytest.raises(TaskError, match="without a policy"):
-        empty.check("t", "f", made)
 
 
 def test_privacy_account_and_noise(tmp_path: Path) -> None:

@@ -24,8 +24,6 @@ from walle_rt.stream import (
     Sensitivity,
     aggregate,
     is_event_log,
-    policy_bytes,
-    signed_policy,
     spend_epsilon,
     spent_epsilon,
     unpack_batch,
@@ -301,31 +299,6 @@ def test_vectors_and_missing_values_are_what_the_graph_gave(tmp_path: Path) -> N
     for data in (b"", b"\x01", b"\xff" * 40):
         with pytest.raises(ModelError, match="damaged rows"):
             unpack_batch(data)
-
-
-def test_an_old_policy_is_not_replayed(tmp_path: Path) -> None:
-    def signed(number: int, sends: int) -> bytes:
-        given = policy_bytes("t", [FeaturePolicy("f", policy().fields, 1 << 20, sends)], number)
-        return signed_policy(given, "none", "k", b"s")
-
-    def accepts(*_: object) -> bool:
-        return True
-
-    with EgressGate(tmp_path) as gate:
-        gate.load(signed(4, 100), accepts)
-        gate.load(signed(5, 1), accepts)
-    with EgressGate(tmp_path) as gate:
-        with pytest.raises(TaskError, match=r"number 4.*at least 5"):
-            gate.load(signed(4, 100), accepts)
-        with pytest.raises(TaskError, match="another policy of number 5"):
-            gate.load(signed(5, 100), accepts)
-        with pytest.raises(TaskError, match="without a policy"):
-            gate.check("t", "f", Graph().outputs({"x": OPEN}))
-        gate.load(signed(5, 1), accepts)
-        made = Graph().select("x").push(Batch({"ts": [1], "x": [1]}))
-        gate.send("t", "f", made)
-        with pytest.raises(TaskError, match="send number 2"):
-            gate.send("t", "f", made)
 
 
 def test_a_gate_without_its_counters_is_closed(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ Result<EgressPolicy> EgressGate::policy_for(const std::string& task, const std::
                     "fetch the task's current configuration");
     return p;
   }
-  return denied("a feature without a policy", "a policy in the task's signed configuration", task, feature,
+  return denied("a feature without a policy", "a policy in the task's manifest", task, feature,
                 "register the feature with the task");
 }
 

@@ -4,15 +4,14 @@
 // Denied by default: no policy, an expired one, rows that no graph made, an unlisted field, another type or
 // size than the feature's schema says, a label above the policy's, too few events behind a row, a spent byte
 // or send budget. Labels and events behind a row are the graph's (stream/operators/traced_batch.h), never the
-// caller's. Budgets count per UTC day; they, consents and the newest policies outlive the process and damage
-// to any one file (stream/egress/egress_ledger.h).
+// caller's. Budgets count per UTC day; they and consents outlive the process and damage to any one file
+// (stream/egress/egress_ledger.h). Policies do not: who has them from a manifest that is believed allows them
+// at every start.
 //
 // A send is permit(), which checks it and sets its budget aside, and then apply(), which writes it down; or
 // whoever owns a redo journal writes permits into it and calls redo() (container/device/commits.h). Permits
 // that wait count as spent for every other. Thread-safe.
 #pragma once
-
-#include <functional>
 
 #include "store/sealed_env.h"
 #include "stream/egress/egress_ledger.h"
@@ -31,7 +30,7 @@ struct FeatureField {  // one column of a feature's schema
   Sensitivity highest = Sensitivity::open;
 };
 
-struct EgressPolicy {  // of one feature of a task (schemas/egress.fbs)
+struct EgressPolicy {  // of one feature of a task
   std::string task, feature;
   std::vector<FeatureField> fields;
   int64_t bytes_per_day = 0, sends_per_day = 0;
@@ -40,28 +39,15 @@ struct EgressPolicy {  // of one feature of a task (schemas/egress.fbs)
   int64_t expires_ts = 0;      // us; 0: never
 };
 
-// Whether `signature` by key `key_id` is right for `policy`; whoever holds the keys implements it.
-using PolicyVerifier = std::function<Status(std::string_view policy, std::string_view algorithm,
-                                            std::string_view key_id, std::string_view signature)>;
-
-// What is to be signed. `number` grows with every policy of a task: a device that has seen one takes no older
-// one, and no other one of the same number.
-std::string pack_policies(const std::string& task, const std::vector<EgressPolicy>& policies,
-                          uint64_t number);
-std::string sign_policy(std::string_view policy, std::string_view algorithm, std::string_view key_id,
-                        std::string_view signature);
-
 class EgressGate {
  public:
   // `key`: 32 bytes that seal the ledger and its state; empty: nothing is sealed.
   static Result<std::unique_ptr<EgressGate>> open(Env& env, const std::string& dir,
                                                   const std::string& key = {});
 
-  // A SignedPolicy: verified, then checked, then what it says replaces all that was allowed of the task; on
-  // any error nothing changes. One that is older than the newest seen is an error.
-  Status load(std::string_view signed_policy, const PolicyVerifier& verify);
-  Status allow(EgressPolicy policy);  // for whoever has checked a policy by other means
-  // Nothing of this task may leave any more. What it has spent, and its newest signed policy, stay known.
+  // Replaces the feature's policy. Whether it may be believed is the caller's to know.
+  Status allow(EgressPolicy policy);
+  // Nothing of this task may leave any more. What it has spent stays known.
   void revoke(const std::string& task);
   // The same of all its features but these.
   void keep_only(const std::string& task, const std::vector<std::string>& features);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "stream/egress/spent_days.h"
 
@@ -22,7 +21,6 @@ constexpr const char* kLedgerFile = "/ledger.walj";
 constexpr const char* kStateFile = "/egress.wals";
 constexpr const char* kOldLedgerFile = "/egress.walj";  // of before there were counters
 
-const std::string kPolicy = "policy/";
 const std::string kConsent = "consent/";
 constexpr const char* kEntry = "entry";  // the newest send: its number in the journal, and its record
 // Sends that one checkpoint wrote: the number of the first in the journal, and the records as texts.
@@ -31,13 +29,6 @@ constexpr const char* kApplied = "applied";  // the frame of somebody's journal 
 constexpr const char* kClosed = "closed";    // the last day whose spent budgets are not known
 constexpr const char* kLost = "lost";
 constexpr const char* kLostEntries = "lost entries";
-
-Error refused(std::string given, std::string expected, std::string where, std::string next) {
-  return Error(base::ErrorGroup::task, {.given = std::move(given),
-                                        .expected = std::move(expected),
-                                        .where = std::move(where),
-                                        .next = std::move(next)});
-}
 }  // namespace
 
 Result<std::unique_ptr<EgressLedger>> EgressLedger::open(Env& env, const std::string& dir,
@@ -327,27 +318,6 @@ std::vector<LedgerEntry> EgressLedger::entries() const {
   for (const auto& [seq, entry] : entries_) out.push_back(entry);
   out.insert(out.end(), redone_.begin(), redone_.end());
   return out;
-}
-
-Status EgressLedger::accept_policy(const std::string& task, uint64_t number, std::string_view policy) {
-  const std::string where = "egress policy of task '" + task + "'";
-  if (report().lost)
-    return refused("a policy", "a ledger that knows the newest one", where,
-                   "acknowledge the loss first (acknowledge_loss)");
-  const uint64_t hash = base::Hasher().text(policy).finish();
-  base::ByteWriter now;
-  now.put(number);
-  now.put(hash);
-  const std::optional<std::string> kept = state_->get(kPolicy + task);
-  base::ByteReader in(kept ? std::string_view(*kept) : std::string_view());
-  const auto newest = in.get<uint64_t>();
-  if (kept && number < newest)
-    return refused("policy number " + std::to_string(number), "at least " + std::to_string(newest), where,
-                   "fetch the task's current configuration");
-  if (kept && number == newest && *kept != now.written())
-    return refused("another policy of number " + std::to_string(number), "a number above it", where,
-                   "sign every new policy with a higher counter");
-  return state_->apply({{kPolicy + task, now.take()}});
 }
 
 Status EgressLedger::set_consents(const std::vector<std::string>& consents) {

@@ -1,5 +1,5 @@
-// What has left the device, how much of each day's budget is spent, and what a gate must not forget beside
-// it: the newest policy of each task and the consents. Fails closed.
+// What has left the device, how much of each day's budget is spent, and what the user has agreed to. Fails
+// closed.
 //
 // The ledger is a journal of sends, which forgets the oldest when it is full. Budgets are counted apart from
 // it, in a state file of two copies (store/state_file.h), so that neither its size nor damage to it gives
@@ -24,7 +24,7 @@
 namespace walle::stream {
 
 struct LedgerReport {
-  bool lost = false;          // counters, newest policies and consents are gone: the gate is closed
+  bool lost = false;          // counters and consents are gone: the gate is closed
   uint64_t lost_entries = 0;  // sends that the journal no longer knows; their budget stays spent
   bool mended = false;        // one of two copies was damaged or missing at the open
 };
@@ -60,9 +60,6 @@ class EgressLedger {
   // Budgets of days up to that of `now` count as spent.
   Status close_day(int64_t now);
 
-  // Keeps `number` as the task's newest; an error when a newer one, or another policy of this number, was
-  // there.
-  Status accept_policy(const std::string& task, uint64_t number, std::string_view policy);
   Status set_consents(const std::vector<std::string>& consents);
   bool consented(const std::string& consent) const;
   std::vector<std::string> consents() const;

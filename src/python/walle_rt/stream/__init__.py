@@ -15,8 +15,6 @@ from ._egress import (
     FeatureType,
     LedgerEntry,
     LedgerReport,
-    policy_bytes,
-    signed_policy,
 )
 from ._graph import Graph
 from ._ipv import IPV_CODE, IPV_FLOATS, IpvEncoder, IpvFeature, ipv_feature, ipv_network
@@ -95,9 +93,7 @@ __all__ = [
     "is_event_log",
     "laplace_sum",
     "load_triggers",
-    "policy_bytes",
     "randomised_response",
-    "signed_policy",
     "spend_epsilon",
     "spent_epsilon",
     "summed",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from os import PathLike, fspath
@@ -12,15 +12,13 @@ from ..errors import ArgumentError
 from ._batch import Batch
 from ._catalog import Sensitivity
 
-# Policy, algorithm, key id, signature: whether it is right.
 _Policy = tuple[str, str, list[tuple[str, int, int, int]], int, int, int, str, int]  # as the core takes it
-Verifier = Callable[[bytes, str, str, bytes], bool]
 
 
 class FeatureType(IntEnum):
     """Type of a feature's column; a vector is a float32 array."""
 
-    # Numbers of FeatureField.type in schemas/egress.fbs: they are part of what is signed.
+    # Numbers of TaskFeatureField.type in schemas/task.fbs.
     INT = 0
     FLOAT = 1
     TEXT = 2
@@ -62,23 +60,6 @@ class FeaturePolicy:
         return (task, self.feature, fields, *budgets, self.consent, self.expires_ts)
 
 
-def policy_bytes(task: str, policies: Sequence[FeaturePolicy], number: int) -> bytes:
-    """The bytes of a task's policy that are to be signed (TaskPolicy of schemas/egress.fbs).
-
-    Args:
-        task: whose policy it is.
-        policies: all that the task may send.
-        number: grows with every policy of the task. A device that has seen one takes no older one, and no
-            other one of the same number.
-    """
-    return _core.stream.pack_policies(task, [p._given(task) for p in policies], number)
-
-
-def signed_policy(policy: bytes, algorithm: str, key_id: str, signature: bytes) -> bytes:
-    """A policy with its signature, as ``EgressGate.load`` takes it."""
-    return _core.stream.sign_policy(bytes(policy), algorithm, key_id, bytes(signature))
-
-
 @dataclass(frozen=True)
 class LedgerEntry:
     """One send: time in microseconds, task, feature, rows and bytes."""
@@ -94,8 +75,8 @@ class LedgerEntry:
 class LedgerReport:
     """What opening a gate found.
 
-    ``lost``: counters, newest policies and consents are gone, and the gate is closed. ``lost_entries``: sends
-    that the ledger no longer knows; what they spent stays spent. Both stay until ``acknowledge_loss``.
+    ``lost``: counters and consents are gone, and the gate is closed. ``lost_entries``: sends that the ledger
+    no longer knows; what they spent stays spent. Both stay until ``acknowledge_loss``.
     ``mended``: one of two copies was damaged or missing, and the other one served.
     """
 
@@ -108,9 +89,9 @@ class EgressGate:
     """Denies everything that no policy allows exactly, and records durably what left.
 
     Only what a graph made may leave, with the labels and the number of events behind each row that the graph
-    gave it: what a program says of its rows is not asked for. Budgets, consents and the newest policies
-    outlive the process and damage to any one file; where they are lost all the same, nothing leaves until
-    ``acknowledge_loss``, and nothing more on that day.
+    gave it: what a program says of its rows is not asked for. Budgets and consents outlive the process and
+    damage to any one file; where they are lost all the same, nothing leaves until ``acknowledge_loss``, and
+    nothing more on that day.
     """
 
     def __init__(self, directory: str | PathLike[str], *, key: bytes | None = None) -> None:
@@ -147,23 +128,12 @@ class EgressGate:
         """Close the gate."""
         self.close()
 
-    def load(self, signed_policy: bytes, verify: Verifier) -> None:
-        """Allow what a signed policy of a task says, once ``verify`` has accepted its signature.
-
-        It replaces everything that was allowed of the task.
-
-        Args:
-            signed_policy: what ``signed_policy`` made (schemas/egress.fbs).
-            verify: called with policy, algorithm, key id and signature; true when the signature is right.
-
-        Raises:
-            TaskError: ``verify`` refused, or a newer policy of the task has been seen. Then nothing changes.
-            ModelError: the bytes are damaged.
-        """
-        self._core.load(bytes(signed_policy), verify)
-
     def allow(self, task: str, policy: FeaturePolicy) -> None:
-        """Allow a task's feature; for callers that have checked the policy by other means."""
+        """Allow a task's feature, in place of what was allowed of it.
+
+        Whether the policy may be believed is the caller's to know; a device takes it from the manifest of a
+        version that its server's keys vouch for.
+        """
         self._core.allow(policy._given(task))
 
     def set_consents(self, consents: Sequence[str]) -> None:
