@@ -77,14 +77,6 @@ TEST(CatalogFile, TwoDamagedCopiesAreAnErrorThatNamesThem) {
   EXPECT_NE(log.error().message().find("its twin"), std::string::npos) << log.error().message();
 }
 
-TEST(CatalogFile, TheFirstLayoutIsReadAndReplaced) {
-  FaultEnv env;
-  const Catalog before = declared({field("name", Sensitivity::secret)});
-  ASSERT_TRUE(env.replace_file("/log/catalog.walc", before.serialize()).ok());
-  EXPECT_EQ(opened(env, Catalog())->catalog().serialize(), before.serialize());
-  EXPECT_EQ(env.file("/log/catalog.walc"), env.file("/log/catalog.walc.twin"));
-}
-
 // An app of the version before knows fewer events and fields, or lower labels.
 TEST(CatalogFile, AnOlderProgramOpensItsLogAndTakesNothingAway) {
   FaultEnv env;

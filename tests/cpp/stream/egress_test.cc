@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/bytes.h"
 #include "base/fault_env.h"
 #include "stream/egress/feature_bytes.h"
 
@@ -247,38 +246,6 @@ TEST(EgressGate, ConsentsOutliveTheProcess) {
   EXPECT_EQ(opened(env)->consents(), (std::vector<std::string>{"other", "statistics"}));
   ASSERT_TRUE(opened(env)->set_consents({}).ok());
   EXPECT_FALSE(sends());
-}
-
-// The ledger of before there were counters: what it says is counted once.
-TEST(EgressGate, ALedgerOfBeforeIsTakenOver) {
-  for (int64_t k = -1; k < 40; ++k) {
-    FaultEnv env;
-    {
-      auto old = store::Journal::open(env, "/gate/egress.walj", 1 << 20);
-      ASSERT_TRUE(old.ok());
-      for (int i = 0; i < kSends; ++i) {
-        base::ByteWriter entry;
-        entry.put(env.wall_us());
-        entry.put(int64_t{10});
-        entry.put(int64_t{1});
-        entry.put_text("t");
-        entry.put_bytes("f");
-        ASSERT_TRUE((*old)->append(std::as_bytes(std::span(entry.written()))).ok());
-      }
-      ASSERT_TRUE((*old)->sync().ok());
-    }
-    env.fail_at(k);
-    {
-      (void)EgressGate::open(env, "/gate").ok();
-    }
-    env.fail_at(-1);
-    env.lose_power(k, 0.5);
-    const auto gate = opened(env);
-    EXPECT_FALSE(gate->report().lost) << k;
-    EXPECT_FALSE(gate->send("t", "f", made()).ok()) << k;
-    EXPECT_EQ(std::ssize(gate->ledger()), kSends) << k;
-    EXPECT_LT(env.file_size("/gate/egress.walj"), 0);
-  }
 }
 
 TEST(EgressGate, APermitSetsItsBudgetAsideUntilItIsLetGo) {

@@ -141,17 +141,6 @@ TEST(LogState, AKillWhileALogIsMadeIsNoLoss) {
   }
 }
 
-// Such a log kept accounts in its index; here there is none, so what it held is not known.
-TEST(LogState, ALogOfBeforeWithoutItsIndexIsClosed) {
-  FaultEnv env;
-  used(env);
-  for (const char* path : {kState, kTwin}) ASSERT_TRUE(env.remove_file(path).ok());
-  ASSERT_TRUE(env.remove_file("/log/catalog.walc.twin").ok());
-  ASSERT_TRUE(env.replace_file("/log/catalog.walc", Catalog().serialize()).ok());
-  check_closed(*opened(env));
-  check_closed(*opened(env));
-}
-
 TEST(LogState, ALimitThatIsNoNumberAllowsNothing) {
   FaultEnv env;
   const auto log = opened(env);

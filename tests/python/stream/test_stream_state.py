@@ -56,35 +56,6 @@ def check(log: EventLog) -> None:
     assert [e.contents["item"] for e in log.read()] == list(range(51))
 
 
-def test_an_alien_index_is_not_looked_at(tmp_path: Path) -> None:
-    used(tmp_path)
-    (tmp_path / "index.sqlite").write_bytes(b"not a database")
-    (tmp_path / "index.sqlite-wal").mkdir()
-    for _ in range(2):
-        with EventLog(tmp_path) as log:
-            check(log)
-            assert not log.report.losses and not log.report.state_lost and not log.report.damaged_segments
-    assert (tmp_path / "index.sqlite").read_bytes() == b"not a database"
-    assert (tmp_path / "index.sqlite-wal").is_dir()
-
-
-def test_a_catalogue_of_the_first_layout_without_a_state_is_closed(tmp_path: Path) -> None:
-    used(tmp_path)
-    with EventLog(tmp_path) as log:
-        catalog = log.catalog.to_bytes()
-    for name in ("state.wals", "state.wals.twin", "catalog.walc.twin"):
-        (tmp_path / name).unlink()
-    (tmp_path / "catalog.walc").write_bytes(catalog)
-    for _ in range(2):
-        with EventLog(tmp_path) as log:
-            assert log.report.state_lost
-            assert [e.contents["item"] for e in log.read()] == list(range(51))
-            with pytest.raises(ResourceError, match="acknowledge"):
-                spend_epsilon(log, "clicks", 0.1, 1.0)
-            with pytest.raises(ResourceError, match="place of reader"):
-                log.cursor("reader")
-
-
 def test_a_lost_account_opens_with_what_is_known_of_it(tmp_path: Path) -> None:
     used(tmp_path)
     for name in ("state.wals", "state.wals.twin"):

@@ -13,7 +13,7 @@ namespace walle::link {
 
 namespace {
 constexpr const char* kIdentityKind = "IDNT";
-constexpr uint16_t kIdentityVersion = 2, kWithoutRenewal = 1;
+constexpr uint16_t kIdentityVersion = 2;
 constexpr const char* kPath = "/v1/enrol";
 constexpr uint64_t kMostEnrolBytes = 1'000'000;  // a root is at most half of it
 constexpr size_t kMostNameBytes = 64, kMostHostBytes = 255, kMostPemBytes = 65'536;
@@ -131,13 +131,15 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
   if (file.found() == store::TwinFile::Found::nothing) return std::unique_ptr<Identity>();
   base::ByteReader in(file.content());
   const auto version = in.get<uint16_t>();
+  if (in.ok() && version != kIdentityVersion)
+    return resource_error({"an identity of version ", version}, {"version ", kIdentityVersion},
+                          {"'", folder, "/identity.wals'"}, "remove the folder and enrol the device again");
   const std::string device(in.text());
   const std::string host(in.text());
   const auto port = in.get<uint16_t>();
   const std::string root(in.text());
-  const int64_t renew_at_s = version == kWithoutRenewal ? 0 : in.get<int64_t>();
-  const bool known = version == kIdentityVersion || version == kWithoutRenewal;
-  if (!known || !in.done() || !plain_name(device) || renew_at_s < 0 || renew_at_s > kMostSeconds)
+  const auto renew_at_s = in.get<int64_t>();
+  if (!in.done() || !plain_name(device) || renew_at_s < 0 || renew_at_s > kMostSeconds)
     return resource_error("both copies damaged", "who this device is", {"'", folder, "/identity.wals'"},
                           "remove the folder and enrol the device again");
   WALLE_ASSIGN(const std::string pem, env.read_prefix(folder + "/device.key", kMostPemBytes));

@@ -19,7 +19,6 @@ constexpr size_t kMaxNames = 64 << 10;
 
 constexpr const char* kLedgerFile = "/ledger.walj";
 constexpr const char* kStateFile = "/egress.wals";
-constexpr const char* kOldLedgerFile = "/egress.walj";  // of before there were counters
 
 const std::string kConsent = "consent/";
 constexpr const char* kEntry = "entry";  // the newest send: its number in the journal, and its record
@@ -41,14 +40,7 @@ Result<std::unique_ptr<EgressLedger>> EgressLedger::open(Env& env, const std::st
   auto ledger = std::unique_ptr<EgressLedger>(
       new EgressLedger(env, std::move(journal), std::move(state), std::move(aead)));
   ledger->applied_ = ledger->state_->number<uint64_t>(kApplied).value_or(0);
-  const std::string old = dir + kOldLedgerFile;
-  const bool has_old = env.file_size(old) >= 0;
-  if (found == Found::nothing && has_old)
-    WALLE_TRY(ledger->migrate(old));
-  else if (found == Found::nothing || found == Found::lost)
-    WALLE_TRY(ledger->begin());
-  // Behind the state: a crash before it does the migration again.
-  if (has_old) WALLE_TRY(env.remove_file(old));
+  if (found == Found::nothing || found == Found::lost) WALLE_TRY(ledger->begin());
   WALLE_TRY(ledger->read_journal());
   WALLE_TRY(ledger->settle());
   WALLE_TRY(ledger->settle_batch());
@@ -66,39 +58,6 @@ Result<std::unique_ptr<EgressLedger>> EgressLedger::open(Env& env, const std::st
 Status EgressLedger::begin() {
   if (state_->found() == Found::lost || journal_->last_seq() > 0) return state_->apply({{kLost, ""}});
   return state_->create();
-}
-
-// Sends were counted by reading the ledger, which is all there was.
-Status EgressLedger::migrate(const std::string& path) {
-  const bool whole_size =
-      env_.file_size(path) == static_cast<int64_t>(kLedgerBytes + store::kJournalHeaderBytes);
-  WALLE_ASSIGN(const auto old, store::Journal::open(env_, path, kLedgerBytes));
-  Changes changes;
-  Status status;
-  // What a migration that was cut off has copied is there already, in order and from the first one on.
-  uint64_t copied = journal_->last_seq();
-  old->read(0, [&](uint64_t, std::span<const std::byte> bytes) {
-    const std::string_view record = base::as_text(bytes);
-    const auto entry = read_entry(record);
-    if (copied > 0)
-      --copied;
-    else
-      status = append(record);
-    if (!entry || !status.ok()) return status.ok();
-    const std::string key = SpentDays::key(entry->task, entry->feature);
-    const auto before = changes.find(key);
-    SpentDays days(before == changes.end() ? std::nullopt : before->second);
-    days.add(*entry);
-    changes[key] = days.bytes();
-    return true;
-  });
-  WALLE_TRY(std::move(status));
-  // A ledger that has lost entries does not know what was spent: today counts as spent.
-  const uint64_t lost = old->recovery().lost;
-  if (lost > 0 || !whole_size) changes[kClosed] = store::put_number(day_of(env_.wall_us()));
-  if (lost > 0) changes[kLostEntries] = store::put_number(lost);
-  WALLE_TRY(journal_->sync());
-  return changes.empty() ? state_->create() : state_->apply(changes);
 }
 
 Status EgressLedger::read_journal() {

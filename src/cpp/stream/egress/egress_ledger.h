@@ -73,7 +73,6 @@ class EgressLedger {
                std::shared_ptr<base::Aead> aead)
       : env_(env), journal_(std::move(journal)), state_(std::move(state)), aead_(std::move(aead)) {}
   Status begin();
-  Status migrate(const std::string& path);
   Status read_journal();
   Status settle();
   Status settle_batch();

@@ -12,35 +12,24 @@ Result<CatalogFile> CatalogFile::open(Env& env, const std::string& dir) {
   WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kKind));
   CatalogFile out(std::move(file));
   const store::TwinFile::Found found = out.file_.found();
-  if (found == store::TwinFile::Found::nothing) return out;
-  if (found != store::TwinFile::Found::damaged) {
+  if (found == store::TwinFile::Found::damaged)
+    return model_error("a damaged catalogue: neither copy has its checksum", "one whole copy",
+                       "'" + path + "' and its twin", "restore one of the two files, or move the log away");
+  if (found != store::TwinFile::Found::nothing) {
     WALLE_ASSIGN(out.stored_, Catalog::parse(out.file_.content()));
-    return out;
   }
-  // The first layout was the FlatBuffer alone. Beside a twin it would be no catalogue of ours.
-  if (env.file_size(out.file_.twin_path()) < 0) {
-    WALLE_ASSIGN(const std::string bytes, env.read_prefix(path, store::kMaxTwinBytes));
-    auto old = Catalog::parse(bytes);
-    if (old.ok()) {
-      out.stored_ = std::move(*old);
-      out.old_layout_ = true;
-      return out;
-    }
-  }
-  return model_error("a damaged catalogue: neither copy has its checksum", "one whole copy",
-                     "'" + path + "' and its twin", "restore one of the two files, or move the log away");
+  return out;
 }
 
 Status CatalogFile::store(const Catalog& catalog) {
   const std::string bytes = catalog.serialize();
-  if (stored_ && !old_layout_ && bytes == file_.content()) {
+  if (stored_ && bytes == file_.content()) {
     // Where a damaged copy cannot be replaced now, the other one goes on serving.
     (void)file_.mend().ok();
     return {};
   }
   WALLE_TRY(file_.write(bytes));
   stored_ = catalog;
-  old_layout_ = false;
   return {};
 }
 

@@ -18,8 +18,6 @@ class CatalogFile {
   static Result<CatalogFile> open(Env& env, const std::string& dir);
 
   const std::optional<Catalog>& stored() const { return stored_; }
-  // Written before there were copies, and before there was a state file beside it (stream/event/log_state.h).
-  bool old_layout() const { return old_layout_; }
   bool mended() const { return file_.found() == store::TwinFile::Found::mended; }
   // Durable when it returns. Nothing is written where the same is stored.
   Status store(const Catalog& catalog);
@@ -29,7 +27,6 @@ class CatalogFile {
 
   store::TwinFile file_;
   std::optional<Catalog> stored_;
-  bool old_layout_ = false;
 };
 
 // What the log knows stays; the declarations of the program that opens it extend it.

@@ -75,8 +75,7 @@ Status EventLog::open_to_read() {
     return argument_error("folder '" + dir_ + "' without an event log", "the folder of an event log",
                           "read_only", "check the path, or open it for writing to begin a log");
   WALLE_TRY(look_anew());
-  WALLE_ASSIGN(state_,
-               LogState::open(env_, dir_, {.catalog = !file->old_layout(), .events = last_seq() > 0}, true));
+  WALLE_ASSIGN(state_, LogState::open(env_, dir_, true, true));
   report_.mended_copies += uint64_t{file->mended()} + uint64_t{state_->mended()};
   report_.state_lost = state_->lost();
   return {};
@@ -151,16 +150,14 @@ Result<uint64_t> EventLog::take_stock(const store::JournalRecovery& found, size_
 // journal's lock is held: nobody else changes them.
 Status EventLog::open_state() {
   WALLE_ASSIGN(CatalogFile file, CatalogFile::open(env_, dir_));
-  const bool events = journal_->last_seq() > 0 || !stock_.segments.empty();
   if (file.stored()) {
     WALLE_ASSIGN(catalog_, extended_catalog(*file.stored(), catalog_));
-  } else if (events) {
+  } else if (journal_->last_seq() > 0 || !stock_.segments.empty()) {
     return model_error("events without a catalogue", "catalog.walc or catalog.walc.twin beside them",
                        "event log '" + dir_ + "'", "restore one of the two files, or move the log away");
   }
-  // The state before the catalogue: one that is missing beside a catalogue of this layout was removed.
-  WALLE_ASSIGN(
-      state_, LogState::open(env_, dir_, {.catalog = file.stored() && !file.old_layout(), .events = events}));
+  // The state before the catalogue: one that is missing beside a catalogue was removed.
+  WALLE_ASSIGN(state_, LogState::open(env_, dir_, file.stored().has_value()));
   report_.mended_copies += uint64_t{file.mended()} + uint64_t{state_->mended()};
   report_.state_lost = state_->lost();
   catalog_file_ = std::move(file);

@@ -21,13 +21,13 @@ Error lost_error(const std::string& what) {
 }
 }  // namespace
 
-Result<std::unique_ptr<LogState>> LogState::open(Env& env, const std::string& dir, const Beside& beside,
+Result<std::unique_ptr<LogState>> LogState::open(Env& env, const std::string& dir, bool has_catalog,
                                                  bool read_only) {
   WALLE_ASSIGN(auto file, store::StateFile::open(env, dir + kStateFile, read_only));
   const store::StateFile::Found found = file->found();
   auto made = std::unique_ptr<LogState>(new LogState(std::move(file)));
   const bool there = found == store::StateFile::Found::whole || found == store::StateFile::Found::mended;
-  if (!there) WALLE_TRY(made->begin(beside, read_only));
+  if (!there) WALLE_TRY(made->begin(has_catalog, read_only));
   if (made->lost())
     base::log(base::LogLevel::warning, "event log '" + dir +
                                            "': accounts and readers' places were lost; accounts stay closed "
@@ -36,10 +36,10 @@ Result<std::unique_ptr<LogState>> LogState::open(Env& env, const std::string& di
 }
 
 // Nothing that can be believed is there: a new log, or a loss.
-Status LogState::begin(const Beside& beside, bool read_only) {
+Status LogState::begin(bool has_catalog, bool read_only) {
   Changes changes;
   const bool damaged = file_->found() == store::StateFile::Found::lost;
-  if (damaged || beside.catalog || beside.events) changes[kLost] = "";
+  if (damaged || has_catalog) changes[kLost] = "";
   unwritten_loss_ = read_only && changes.contains(kLost);
   if (read_only) return {};
   return changes.empty() ? file_->create() : file_->apply(changes);

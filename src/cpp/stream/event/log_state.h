@@ -16,12 +16,8 @@ namespace walle::stream {
 
 class LogState {
  public:
-  // What else of the log is there: it decides what a missing state means.
-  struct Beside {
-    bool catalog = false;  // one that was written together with a state
-    bool events = false;
-  };
-  static Result<std::unique_ptr<LogState>> open(Env& env, const std::string& dir, const Beside& beside,
+  // A catalogue is written behind the first state: with one there, a state that is missing was lost.
+  static Result<std::unique_ptr<LogState>> open(Env& env, const std::string& dir, bool has_catalog,
                                                 bool read_only = false);
 
   // 0: never read. An error of a reader whose place was lost.
@@ -48,7 +44,7 @@ class LogState {
   static constexpr const char* kLost = "lost";
 
   explicit LogState(std::unique_ptr<store::StateFile> file) : file_(std::move(file)) {}
-  Status begin(const Beside& beside, bool read_only);
+  Status begin(bool has_catalog, bool read_only);
 
   std::unique_ptr<store::StateFile> file_;
   std::mutex spending_;

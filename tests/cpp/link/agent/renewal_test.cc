@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "base/bytes.h"
 #include "base/fault_env.h"
 #include "store/twin_file.h"
@@ -76,14 +74,14 @@ class RenewalTest : public testing::Test {
     write_identity(2, kNow + 100);
     says("d-1", kCertificate, kNow + 1000);
   }
-  void write_identity(uint16_t version, std::optional<int64_t> renew_at) {
+  void write_identity(uint16_t version, int64_t renew_at) {
     base::ByteWriter out;
     out.put(version);
     out.put_text("d-1");
     out.put_text("broker.example");
     out.put(uint16_t{8883});
     out.put_text("{}");
-    if (renew_at) out.put(*renew_at);
+    out.put(renew_at);
     Result<store::TwinFile> file = store::TwinFile::open(env_, "/cloud/identity.wals", "IDNT");
     ASSERT_TRUE(file.ok());
     ASSERT_TRUE(file->write(out.written()).ok());
@@ -133,9 +131,11 @@ TEST_F(RenewalTest, ComesWhenItIsDueAndNotBefore) {
   EXPECT_LT(env_.file_size("/cloud/authority.pem"), 0);
 }
 
-TEST_F(RenewalTest, AnIdentityOfBeforeIsRenewedAtOnce) {
-  write_identity(1, std::nullopt);
-  EXPECT_EQ(Renewal(env_, identity(), kUrl).due_in_us(), 0);
+TEST_F(RenewalTest, AnIdentityOfAnotherVersionIsRefusedByName) {
+  write_identity(1, kNow);
+  const auto other = Identity::open(env_, "/cloud");
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().message().find("of version 1"), std::string::npos) << other.error().message();
   for (const int64_t time : {int64_t{-1}, INT64_MAX}) {
     write_identity(2, time);
     EXPECT_FALSE(Identity::open(env_, "/cloud").ok()) << time;
