@@ -4,21 +4,6 @@
 
 namespace walle::base {
 
-std::string_view error_group_name(ErrorGroup group) {
-  switch (group) {
-    case ErrorGroup::argument: return "argument";
-    case ErrorGroup::model: return "model";
-    case ErrorGroup::resource: return "resource";
-    case ErrorGroup::backend: return "backend";
-    case ErrorGroup::task: return "task";
-    case ErrorGroup::network: return "network";
-    case ErrorGroup::internal: return "internal";
-    case ErrorGroup::timeout: return "timeout";
-    case ErrorGroup::cancelled: return "cancelled";
-  }
-  return "internal";
-}
-
 struct Error::State {
   ErrorGroup group = ErrorGroup::internal;
   ErrorKind kind = ErrorKind::by_group;

@@ -15,8 +15,6 @@ namespace walle::base {
 
 enum class ErrorGroup { argument, model, resource, backend, task, network, internal, timeout, cancelled };
 
-std::string_view error_group_name(ErrorGroup group);
-
 // What a language with many kinds of exceptions needs to know beyond the group; by_group where the group says
 // it all.
 enum class ErrorKind {

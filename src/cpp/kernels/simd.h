@@ -42,7 +42,6 @@ typedef float vf4_any __attribute__((vector_size(16), aligned(4), may_alias));
   return vf{x, x, x, x};
 #endif
 }
-[[maybe_unused]] inline vi splat_int(int32_t x) { return vi{} + x; }
 [[maybe_unused]] inline vf load(const float* p) { return *reinterpret_cast<const vf_any*>(p); }
 [[maybe_unused]] inline void store(float* p, vf x) { *reinterpret_cast<vf_any*>(p) = x; }
 [[maybe_unused]] inline vf as_float(vi x) { return reinterpret_cast<vf>(x); }
@@ -167,7 +166,7 @@ template <int k>
 #endif
 }
 
-// The three reductions go through memory: they run once per row, and a shuffle for every width would need
+// The two reductions go through memory: they run once per row, and a shuffle for every width would need
 // intrinsics. Halving, not left to right, because pairwise sums round less.
 [[maybe_unused]] inline float sum_lanes(vf x) {
   float lanes[kLanes];
@@ -181,13 +180,6 @@ template <int k>
   store(lanes, x);
   float best = lanes[0];
   for (int i = 1; i < kLanes; ++i) best = lanes[i] > best || lanes[i] != lanes[i] ? lanes[i] : best;
-  return best;
-}
-[[maybe_unused]] inline float min_lanes(vf x) {
-  float lanes[kLanes];
-  store(lanes, x);
-  float best = lanes[0];
-  for (int i = 1; i < kLanes; ++i) best = lanes[i] < best || lanes[i] != lanes[i] ? lanes[i] : best;
   return best;
 }
 

@@ -90,12 +90,6 @@ Result<std::string_view> text_arg(HostArgs args, size_t index) {
   return std::string_view(args[index].as.text, args[index].size);
 }
 
-Result<double> number_arg(HostArgs args, size_t index) {
-  if (args[index].kind == WVM_FLOAT) return args[index].as.real;
-  if (args[index].kind == WVM_INT) return static_cast<double>(args[index].as.integer);
-  return wrong_argument(args, index, "a number");
-}
-
 Result<int64_t> int_arg(HostArgs args, size_t index) {
   if (args[index].kind == WVM_INT) return args[index].as.integer;
   return wrong_argument(args, index, "an int");

@@ -47,7 +47,6 @@ void tell(const Error& error, wvm_error* out);
 
 // Argument readers: the value, or an argument error that names the position.
 Result<std::string_view> text_arg(HostArgs args, size_t index);
-Result<double> number_arg(HostArgs args, size_t index);
 Result<int64_t> int_arg(HostArgs args, size_t index);
 // Whether the argument was given, and not as None.
 inline bool has_arg(HostArgs args, size_t index) {

@@ -23,10 +23,6 @@ struct TaskVersion {
   // not there, a host call that this device does not have.
   static Result<std::shared_ptr<const TaskVersion>> open(std::shared_ptr<const vm::Bundle> bundle,
                                                          std::string package = "");
-
-  const PhaseLimits& first_limits() const {
-    return manifest.phased() ? manifest.preprocess_limits : manifest.execute_limits;
-  }
 };
 
 // A task's table among those of a device: two tasks may have tables of one name.

@@ -36,7 +36,6 @@ class Json {
   Json& operator=(Json&& other) noexcept;
   ~Json();
 
-  bool is_null() const { return value_.index() == 0; }
   const bool* boolean() const { return std::get_if<bool>(&value_); }
   const int64_t* integer() const { return std::get_if<int64_t>(&value_); }
   const std::string* text() const { return std::get_if<std::string>(&value_); }

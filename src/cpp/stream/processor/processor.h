@@ -105,7 +105,6 @@ class Processor {
   const ProcessorReport& report() const;
   // Forgets ProcessorReport::lost, durably.
   Status acknowledge_loss();
-  MatcherStats matcher_stats() const;
   size_t memory_bytes() const;  // of matcher and queues
 
  private:

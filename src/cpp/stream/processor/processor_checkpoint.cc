@@ -128,11 +128,6 @@ const Catalog& Processor::catalog() const { return parts_->log->catalog(); }
 EventLog& Processor::log() { return *parts_->log; }
 const ProcessorReport& Processor::report() const { return parts_->report; }
 
-MatcherStats Processor::matcher_stats() const {
-  const std::lock_guard lock(parts_->matching);
-  return parts_->table->matcher().stats();
-}
-
 size_t Processor::memory_bytes() const {
   const std::lock_guard matching(parts_->matching);
   const std::lock_guard queues(parts_->queues);

@@ -25,11 +25,6 @@ class Measured:
     choices: list[ExplainChoice]
     ms: list[float] = field(default_factory=list)  # 0: too slow to measure
 
-    @property
-    def contested(self) -> bool:
-        """Whether there was something to choose."""
-        return sum(ms > 0 for ms in self.ms) > 1
-
 
 @contextmanager
 def instruction_set(isa: str) -> Iterator[None]:
