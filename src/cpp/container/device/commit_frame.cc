@@ -42,17 +42,10 @@ std::string acknowledge_frame(std::string_view stream, uint64_t seq) {
   return out.take();
 }
 
-std::string forget_frame(std::string_view task) {
-  base::ByteWriter out;
-  out.put(static_cast<uint8_t>(FrameKind::forget));
-  out.put_text(task);
-  return out.take();
-}
-
 bool read_frame(std::string_view bytes, FrameIn& out) {
   base::ByteReader in(bytes);
   const auto kind = in.get<uint8_t>();
-  if (kind < static_cast<uint8_t>(FrameKind::commit) || kind > static_cast<uint8_t>(FrameKind::forget))
+  if (kind < static_cast<uint8_t>(FrameKind::commit) || kind > static_cast<uint8_t>(FrameKind::acknowledge))
     return false;
   out = FrameIn();
   out.kind = static_cast<FrameKind>(kind);
@@ -60,7 +53,7 @@ bool read_frame(std::string_view bytes, FrameIn& out) {
     out.stream = in.text();
   else
     out.task = in.text();
-  if (out.kind != FrameKind::forget) out.number = in.get<uint64_t>();
+  out.number = in.get<uint64_t>();
   if (out.kind != FrameKind::commit) return in.done();
   for (uint32_t n = in.count(kLeastRows); n > 0 && in.ok(); --n) out.rows.push_back(read_rows(in));
   for (uint32_t n = in.count(kLeastSend); n > 0 && in.ok(); --n) out.sends.push_back(read_send(in));

@@ -15,7 +15,6 @@ namespace walle::container {
 enum class FrameKind : uint8_t {
   commit = 1,       // what a finished firing leaves
   acknowledge = 2,  // records of a stream have arrived
-  forget = 3,       // a task's firings are counted from 1 again
 };
 
 // Beside a send's priority: the package whose question it is follows its bytes.
@@ -100,12 +99,11 @@ class FrameText {
 };
 
 std::string acknowledge_frame(std::string_view stream, uint64_t seq);
-std::string forget_frame(std::string_view task);
 
 // A frame as it was read; rows and texts borrow from its bytes.
 struct FrameIn {
   FrameKind kind = FrameKind::commit;
-  std::string_view task;    // of a commit and of forget
+  std::string_view task;    // of a commit
   uint64_t number = 0;      // of the firing; of what was acknowledged
   std::string_view stream;  // of acknowledge
   std::vector<FrameRows> rows;

@@ -156,17 +156,6 @@ uint64_t Commits::settled(const std::string& task) const {
   return found == settled_.end() ? 0 : found->second;
 }
 
-Status Commits::forget(const std::string& task) {
-  WALLE_TRY(check_process());
-  const std::string frame = forget_frame(task);
-  std::unique_lock lock(lock_);
-  if (!settled_.contains(task)) return {};
-  WALLE_TRY(place(frame.size(), task, lock, [&](bool) { return append(frame); }));
-  settled_.erase(task);
-  lock.unlock();
-  return journal_->sync_frames();
-}
-
 Status Commits::declare(const store::TableDecl& decl) {
   WALLE_TRY(check_process());
   // No frame comes in between: one with rows of this table would be taken for another's.

@@ -72,8 +72,6 @@ class Commits {
   Result<uint64_t> commit(const Commit& commit);
   // Number of the newest settled firing of a task; 0: none.
   uint64_t settled(const std::string& task) const;
-  // Forgets the task's number: its firings start at 1 again. Durable when it returns.
-  Status forget(const std::string& task);
 
   // Tables of this folder; rows go in through commit() alone.
   Status declare(const store::TableDecl& decl);

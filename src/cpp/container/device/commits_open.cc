@@ -148,10 +148,9 @@ void Commits::apply(uint64_t number, bool fresh, std::string_view bytes) {
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameIn::Send& s : f.sends) apply_send(number, s.seq, s.permit);
   if (f.kind == FrameKind::acknowledge) outbox_->acknowledge(number, std::string(f.stream), f.number);
-  if (!fresh) return;
-  const std::string task(f.task);
-  if (f.kind == FrameKind::forget) settled_.erase(task);
-  if (f.kind == FrameKind::commit && f.number > 0) settled_[task] = std::max(settled_[task], f.number);
+  if (!fresh || f.kind != FrameKind::commit || f.number == 0) return;
+  uint64_t& newest = settled_[std::string(f.task)];
+  newest = std::max(newest, f.number);
 }
 
 // What the state holds once the parts have everything up to `number`. With the lock.
