@@ -31,18 +31,16 @@ DTypeClass group(DType dtype) { return dtype_facts(dtype).group; }
 bool is_native_float(DType dtype) { return group(dtype) == DTypeClass::floating; }
 bool is_half_float(DType dtype) { return group(dtype) == DTypeClass::half; }
 bool is_float8(DType dtype) { return group(dtype) == DTypeClass::float8; }
-bool is_storage_only(DType dtype) { return is_float8(dtype) || group(dtype) == DTypeClass::stored; }
-
-int dtype_bits(DType dtype) {
-  switch (dtype) {
-    case DType::int4:
-    case DType::uint4:
-    case DType::float4e2m1: return 4;
-    case DType::int2:
-    case DType::uint2: return 2;
-    default: return static_cast<int>(8 * dtype_size(dtype));
-  }
+bool is_storage_only(DType dtype) {
+  return is_float8(dtype) || is_tiny_integer(dtype) || group(dtype) == DTypeClass::stored;
 }
+bool is_tiny_integer(DType dtype) {
+  return group(dtype) == DTypeClass::tiny_signed || group(dtype) == DTypeClass::tiny_unsigned;
+}
+bool has_signed_code(DType dtype) {
+  return is_signed_integer(dtype) || group(dtype) == DTypeClass::tiny_signed;
+}
+int dtype_bits(DType dtype) { return dtype_facts(dtype).bits; }
 
 bool is_float(DType dtype) { return is_native_float(dtype) || is_half_float(dtype) || is_float8(dtype); }
 bool is_signed_integer(DType dtype) { return group(dtype) == DTypeClass::signed_integer; }

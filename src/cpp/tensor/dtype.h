@@ -24,6 +24,8 @@ enum class DTypeClass : uint8_t {
   half,
   float8,
   stored,
+  tiny_signed,
+  tiny_unsigned,
   signed_integer,
   unsigned_integer,
   boolean,
@@ -31,14 +33,15 @@ enum class DTypeClass : uint8_t {
 
 struct DTypeFacts {
   std::string_view name;
-  int64_t size;  // bytes per element
+  int bits;      // of an element's code
+  int64_t size;  // bytes per element in memory
   DTypeClass group;
   char numpy_kind;              // with the size: what an array that carries it looks like
   std::string_view numpy_name;  // of the dtype itself, in NumPy or in ml_dtypes
 };
 inline constexpr DTypeFacts kDTypes[] = {
-#define WALLE_DTYPE(number, id, name, type, bytes, group, numpy_kind, format, numpy_name) \
-  {name, bytes, DTypeClass::group, numpy_kind, numpy_name},
+#define WALLE_DTYPE(number, id, name, type, bits, group, numpy_kind, format, numpy_name) \
+  {name, bits, (bits + 7) / 8, DTypeClass::group, numpy_kind, numpy_name},
 #include "tensor/kinds/dtype.inc"
 };
 inline constexpr int64_t kMaxDTypeSize = 8;  // for checks of shapes, whatever their dtype
@@ -58,9 +61,11 @@ bool is_native_float(DType dtype);  // float32 and float64: the types arithmetic
 bool is_half_float(DType dtype);    // the 16-bit ones: stored; computed in float32 by cast insertion
 bool is_float8(DType dtype);        // stored only
 bool is_storage_only(DType dtype);  // float8, float8e8m0 and all below 8 bits: stored, moved and cast
-int dtype_bits(DType dtype);        // of an element's code: 2 or 4 in its byte, else 8 times the size
-bool is_integer(DType dtype);       // not boolean
+bool is_tiny_integer(DType dtype);  // below 8 bits: stored only, no integer to compute with
+bool is_integer(DType dtype);       // neither boolean nor tiny
 bool is_signed_integer(DType dtype);
+bool has_signed_code(DType dtype);  // signed integers and tiny ones
+int dtype_bits(DType dtype);        // of an element's code: 2 or 4 in its byte, else 8 times the size
 
 namespace detail {
 template <class T>
@@ -84,13 +89,13 @@ struct TypeTag {
 template <DTypeClass... kClasses, class Fn>
 bool visit(DType dtype, Fn&& fn) {
   switch (dtype) {
-#define WALLE_DTYPE(number, id, name, type, bytes, group, ...) \
-  case DType::id:                                              \
-    if constexpr (((DTypeClass::group == kClasses) || ...)) {  \
-      fn(TypeTag<type>{});                                     \
-      return true;                                             \
-    } else {                                                   \
-      return false;                                            \
+#define WALLE_DTYPE(number, id, name, type, bits, group, ...) \
+  case DType::id:                                             \
+    if constexpr (((DTypeClass::group == kClasses) || ...)) { \
+      fn(TypeTag<type>{});                                    \
+      return true;                                            \
+    } else {                                                  \
+      return false;                                           \
     }
 #include "tensor/kinds/dtype.inc"
   }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/copy.h"
+#include "base/unreached.h"
 
 namespace walle::kernels {
 
@@ -63,13 +64,22 @@ void convert_all(const From* from, To* to, int64_t n) {
   }
 }
 
+struct Float8 {
+  DType dtype;
+  Float8Format format;
+};
+constexpr Float8 kFloat8s[] = {
+    {DType::float8e4m3fn, tensor::kFloat8E4M3FN},
+    {DType::float8e4m3fnuz, tensor::kFloat8E4M3FNUZ},
+    {DType::float8e5m2, tensor::kFloat8E5M2},
+    {DType::float8e5m2fnuz, tensor::kFloat8E5M2FNUZ},
+};
+static_assert(std::ranges::count(tensor::kDTypes, tensor::DTypeClass::float8, &tensor::DTypeFacts::group) ==
+              std::ssize(kFloat8s));
+
 const Float8Format& float8_format(DType dtype) {
-  switch (dtype) {
-    case DType::float8e4m3fn: return tensor::kFloat8E4M3FN;
-    case DType::float8e4m3fnuz: return tensor::kFloat8E4M3FNUZ;
-    case DType::float8e5m2: return tensor::kFloat8E5M2;
-    default: return tensor::kFloat8E5M2FNUZ;
-  }
+  const Float8* found = std::ranges::find(kFloat8s, dtype, &Float8::dtype);
+  return (found != std::end(kFloat8s) ? found : base::unreached(&kFloat8s[0]))->format;
 }
 
 constexpr int64_t kBlock = 256;  // what is only stored goes through a block on the stack
@@ -80,21 +90,18 @@ float float_of(DType dtype, uint8_t code) {
   return tensor::float8_to_float(code, float8_format(dtype));
 }
 
-bool is_tiny_integer(DType dtype) { return dtype >= DType::int4 && dtype <= DType::uint2; }
-
 // The integer that a code of `bits` bits means.
 int64_t integer_of(DType dtype, uint8_t code) {
   const int bits = tensor::dtype_bits(dtype);
   const int value = code & ((1 << bits) - 1);
-  const bool is_signed = dtype == DType::int4 || dtype == DType::int2;
-  return is_signed && value >> (bits - 1) ? value - (1 << bits) : value;
+  return tensor::has_signed_code(dtype) && value >> (bits - 1) ? value - (1 << bits) : value;
 }
 
 void cast_from_stored(DType from_dtype, const uint8_t* from, DType to_dtype, std::byte* to, int64_t n,
                       bool saturate, tensor::PowerRounding rounding) {
   // Through int64 or float32, by blocks: six storage formats times twelve dtypes would otherwise be as many
   // loops, for a conversion that runs once when a model is loaded.
-  const bool whole = is_tiny_integer(from_dtype);
+  const bool whole = tensor::is_tiny_integer(from_dtype);
   std::array<float, kBlock> floats;
   std::array<int64_t, kBlock> integers;
   for (int64_t at = 0; at < n; at += kBlock) {
@@ -119,7 +126,7 @@ uint8_t code_of(DType dtype, float value, bool saturate, tensor::PowerRounding r
 
 void cast_to_stored(DType from_dtype, const std::byte* from, DType to_dtype, uint8_t* to, int64_t n,
                     bool saturate, tensor::PowerRounding rounding) {
-  const bool whole = is_tiny_integer(to_dtype);
+  const bool whole = tensor::is_tiny_integer(to_dtype);
   // Codes of fewer than 8 bits lie in the low bits of a byte each; the high ones are zero for whoever packs
   // them.
   const auto mask = static_cast<uint8_t>((1 << tensor::dtype_bits(to_dtype)) - 1);

@@ -29,32 +29,23 @@ void saturate(const From* from, void* to, int64_t n, int bits) {
 template <class From>
 void saturate_to(DType to_dtype, const From* from, void* to, int64_t n) {
   const int bits = tensor::dtype_bits(to_dtype);
-  switch (to_dtype) {
-    case DType::int8:
-    case DType::int4:
-    case DType::int2: return saturate<int8_t>(from, to, n, bits);
-    case DType::uint8:
-    case DType::uint4:
-    case DType::uint2: return saturate<uint8_t>(from, to, n, bits);
-    case DType::int16: return saturate<int16_t>(from, to, n, bits);
-    default: return saturate<uint16_t>(from, to, n, bits);
-  }
+  if (tensor::has_signed_code(to_dtype))
+    return bits <= 8 ? saturate<int8_t>(from, to, n, bits) : saturate<int16_t>(from, to, n, bits);
+  return bits <= 8 ? saturate<uint8_t>(from, to, n, bits) : saturate<uint16_t>(from, to, n, bits);
 }
 }  // namespace
 
 bool can_saturate(DType from, DType to) {
   const bool computed = tensor::is_native_float(from) || tensor::is_half_float(from);
-  const bool tiny = to >= DType::int4 && to <= DType::uint2;  // stored only, no integer to compute with
-  return computed && (tiny || (tensor::is_integer(to) && tensor::dtype_bits(to) <= 16));
+  const bool integer = tensor::is_integer(to) || tensor::is_tiny_integer(to);
+  return computed && integer && tensor::dtype_bits(to) <= 16;
 }
 
 void run_saturate(DType from_dtype, const void* from, DType to_dtype, void* to, int64_t n) {
-  switch (from_dtype) {
-    case DType::float64: return saturate_to(to_dtype, static_cast<const double*>(from), to, n);
-    case DType::float16: return saturate_to(to_dtype, static_cast<const Half*>(from), to, n);
-    case DType::bfloat16: return saturate_to(to_dtype, static_cast<const BFloat16*>(from), to, n);
-    default: return saturate_to(to_dtype, static_cast<const float*>(from), to, n);
-  }
+  tensor::visit<tensor::DTypeClass::floating, tensor::DTypeClass::half>(from_dtype, [&](auto tag) {
+    using From = typename decltype(tag)::type;
+    saturate_to(to_dtype, static_cast<const From*>(from), to, n);
+  });
 }
 
 }  // namespace walle::kernels

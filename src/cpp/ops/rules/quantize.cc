@@ -6,7 +6,7 @@
 namespace walle::ops {
 
 bool holds_codes(DType dtype) {
-  const bool tiny = dtype >= DType::int4 && dtype <= DType::uint2;  // stored only, no integer to compute with
+  const bool tiny = tensor::is_tiny_integer(dtype);
   return tiny || (tensor::is_integer(dtype) && tensor::dtype_bits(dtype) <= 16);
 }
 

@@ -2,8 +2,8 @@
 #include "vm/inside/tensor.h"
 
 const wvm_dtype wvm_dtypes[] = {
-#define WALLE_DTYPE(number, id, name, type, bytes, group, numpy_kind, format, numpy_name) \
-  {name, {format, 0}, bytes},
+#define WALLE_DTYPE(number, id, name, type, bits, group, numpy_kind, format, numpy_name) \
+  {name, {format, 0}, (bits + 7) / 8},
 #include "tensor/kinds/dtype.inc"
 };
 enum { kTypeCount = sizeof wvm_dtypes / sizeof wvm_dtypes[0] };
