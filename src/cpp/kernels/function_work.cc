@@ -1,5 +1,7 @@
 #include "kernels/function_work.h"
 
+#include "base/unreached.h"
+
 namespace walle::kernels {
 
 namespace {
@@ -41,8 +43,32 @@ double function_flops(UnaryKind kind) {
     case UnaryKind::ceil:
     case UnaryKind::floor:
     case UnaryKind::round: return kRounding;
-    default: return kArithmetic;
+    case UnaryKind::abs:
+    case UnaryKind::bit_not:
+    case UnaryKind::clamp:
+    case UnaryKind::hard_sigmoid:
+    case UnaryKind::hard_swish:
+    case UnaryKind::is_inf:
+    case UnaryKind::is_nan:
+    case UnaryKind::leaky_relu:
+    case UnaryKind::logical_not:
+    case UnaryKind::neg:
+    case UnaryKind::relu:
+    case UnaryKind::shrink:
+    case UnaryKind::sign:
+    case UnaryKind::thresholded_relu: return kArithmetic;
+    // The C library's, one by one, which nobody has measured.
+    case UnaryKind::acos:
+    case UnaryKind::acosh:
+    case UnaryKind::asin:
+    case UnaryKind::asinh:
+    case UnaryKind::atan:
+    case UnaryKind::atanh:
+    case UnaryKind::cosh:
+    case UnaryKind::sinh:
+    case UnaryKind::tan: return kArithmetic;
   }
+  return base::unreached(kArithmetic);
 }
 
 double activation_flops(Activation activation) {
@@ -55,8 +81,12 @@ double activation_flops(Activation activation) {
     case Activation::gelu_tanh: return kGelu;
     case Activation::mish: return kMish;
     case Activation::elu: return kExponentialLessOne;
-    default: return kArithmetic;
+    case Activation::clamp:
+    case Activation::leaky_relu:
+    case Activation::hard_sigmoid:
+    case Activation::hard_swish: return kArithmetic;
   }
+  return base::unreached(kArithmetic);
 }
 
 }  // namespace walle::kernels

@@ -140,16 +140,22 @@ std::string_view activation_name(Activation activation) {
 std::optional<Activation> activation_from_name(std::string_view name) { return by_name(kActivations, name); }
 
 std::optional<FusedUnary> as_activation(UnaryKind kind, const UnaryParams& params) {
-  switch (kind) {
-    // One clamp serves Relu, Relu6 and Clip: a fused epilogue then has one branch for what nearly all layers
-    // end in.
-    case UnaryKind::relu: return FusedUnary{Activation::clamp, {0, std::numeric_limits<double>::infinity()}};
-#define WALLE_ACTIVATION(kind, name) \
-  case UnaryKind::kind: return FusedUnary{Activation::kind, params};
+  struct Row {
+    UnaryKind kind;
+    Activation activation;
+  };
+  static constexpr Row kRows[] = {
+#define WALLE_ACTIVATION(kind, name) {UnaryKind::kind, Activation::kind},
 #define WALLE_FUSED_ACTIVATION(kind, name)
 #include "tensor/kinds/activation.inc"
-    default: return std::nullopt;
-  }
+  };
+  // One clamp serves Relu, Relu6 and Clip: a fused epilogue then has one branch for what nearly all layers
+  // end in.
+  if (kind == UnaryKind::relu)
+    return FusedUnary{Activation::clamp, {0, std::numeric_limits<double>::infinity()}};
+  for (const Row& row : kRows)
+    if (row.kind == kind) return FusedUnary{row.activation, params};
+  return std::nullopt;
 }
 
 std::optional<SampleMode> sample_mode(std::string_view name) {

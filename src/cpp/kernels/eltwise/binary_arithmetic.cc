@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "base/unreached.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/integer_math.h"
 #include "kernels/eltwise/zip.h"
@@ -9,62 +10,64 @@ namespace walle::kernels::detail {
 namespace {
 using K = BinaryKind;
 
-// NumPy's remainder: the sign of the divisor.
+// One function per kind of the classes arithmetic and order (tensor/kinds/binary.inc), under its name: a kind
+// without one does not compile.
 template <class T>
-T floor_mod(T a, T b) {
-  const T r = std::fmod(a, b);
-  return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
-}
-
-// NumPy's floor_divide: the quotient without the rest that std::fmod leaves, rounded because the division
-// itself rounds.
-template <class T>
-T floor_div(T a, T b) {
-  if (b == 0) return a / b;
-  const T rest = std::fmod(a, b);
-  T quotient = (a - rest) / b;
-  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
-  if (quotient == 0) return std::copysign(T(0), a / b);
-  const T below = std::floor(quotient);
-  return quotient - below > T(0.5) ? below + 1 : below;
-}
-
-template <class T>
-void run_float(K kind, const Broadcast& w, const T* x, const T* y, T* out, int64_t begin, int64_t end) {
-  switch (kind) {
-    case K::add: return zip(w, x, y, out, begin, end, [](T a, T b) { return a + b; });
-    case K::sub: return zip(w, x, y, out, begin, end, [](T a, T b) { return a - b; });
-    case K::mul: return zip(w, x, y, out, begin, end, [](T a, T b) { return a * b; });
-    case K::div: return zip(w, x, y, out, begin, end, [](T a, T b) { return a / b; });
-    // ONNX Mod with fmod = 0 is Python's %, with fmod = 1 C's. Floats should come with the latter, says the
-    // specification; the former has a meaning for them too, NumPy's.
-    case K::mod: return zip(w, x, y, out, begin, end, [](T a, T b) { return floor_mod(a, b); });
-    case K::fmod: return zip(w, x, y, out, begin, end, [](T a, T b) { return std::fmod(a, b); });
-    case K::floor_div: return zip(w, x, y, out, begin, end, [](T a, T b) { return floor_div(a, b); });
-    case K::power: return zip(w, x, y, out, begin, end, [](T a, T b) { return std::pow(a, b); });
-    // A NaN in b wins because the comparison is false, one in a because of `a != a`.
-    case K::min: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < b || a != a ? a : b; });
-    case K::max: return zip(w, x, y, out, begin, end, [](T a, T b) { return a > b || a != a ? a : b; });
-    default: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < 0 ? a * b : a; });  // prelu
+struct Floats {
+  static T add(T a, T b) { return a + b; }
+  static T sub(T a, T b) { return a - b; }
+  static T mul(T a, T b) { return a * b; }
+  static T div(T a, T b) { return a / b; }
+  // ONNX Mod with fmod = 0 is Python's %, with fmod = 1 C's. Floats should come with the latter, says the
+  // specification; the former has a meaning for them too, NumPy's: the sign of the divisor.
+  static T mod(T a, T b) {
+    const T r = std::fmod(a, b);
+    return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
   }
-}
+  static T fmod(T a, T b) { return std::fmod(a, b); }
+  // NumPy's floor_divide: the quotient without the rest that std::fmod leaves, rounded because the division
+  // itself rounds.
+  static T floor_div(T a, T b) {
+    if (b == 0) return a / b;
+    const T rest = std::fmod(a, b);
+    T quotient = (a - rest) / b;
+    if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+    if (quotient == 0) return std::copysign(T(0), a / b);
+    const T below = std::floor(quotient);
+    return quotient - below > T(0.5) ? below + 1 : below;
+  }
+  static T power(T a, T b) { return std::pow(a, b); }
+  static T prelu(T a, T b) { return a < 0 ? a * b : a; }
+  // A NaN in b wins because the comparison is false, one in a because of `a != a`.
+  static T min(T a, T b) { return a < b || a != a ? a : b; }
+  static T max(T a, T b) { return a > b || a != a ? a : b; }
+};
 
+// Integer division traps on x86 for 0 and for INT_MIN / -1; both are data that a model may hold.
 template <class T>
-void run_integer(K kind, const Broadcast& w, const T* x, const T* y, T* out, int64_t begin, int64_t end) {
+struct Integers {
+  static T add(T a, T b) { return wrap_add(a, b); }
+  static T sub(T a, T b) { return wrap_sub(a, b); }
+  static T mul(T a, T b) { return wrap_mul(a, b); }
+  static T div(T a, T b) { return safe_div(a, b); }
+  static T mod(T a, T b) { return safe_floor_mod(a, b); }
+  static T fmod(T a, T b) { return safe_mod(a, b); }
+  static T floor_div(T a, T b) { return safe_floor_div(a, b); }
+  static T power(T a, T b) { return int_power(a, b); }
+  static T prelu(T a, T b) { return a < 0 ? wrap_mul(a, b) : a; }
+  static T min(T a, T b) { return a < b ? a : b; }
+  static T max(T a, T b) { return a > b ? a : b; }
+};
+
+template <class T, class Functions>
+void run(K kind, const Broadcast& w, const T* x, const T* y, T* out, int64_t begin, int64_t end) {
   switch (kind) {
-    case K::add: return zip(w, x, y, out, begin, end, wrap_add<T>);
-    case K::sub: return zip(w, x, y, out, begin, end, wrap_sub<T>);
-    case K::mul: return zip(w, x, y, out, begin, end, wrap_mul<T>);
-    // Integer division traps on x86 for 0 and for INT_MIN / -1; both are data that a model may hold.
-    case K::div: return zip(w, x, y, out, begin, end, safe_div<T>);
-    case K::mod: return zip(w, x, y, out, begin, end, safe_floor_mod<T>);
-    case K::fmod: return zip(w, x, y, out, begin, end, safe_mod<T>);
-    case K::floor_div: return zip(w, x, y, out, begin, end, safe_floor_div<T>);
-    case K::power: return zip(w, x, y, out, begin, end, int_power<T>);
-    case K::min: return zip(w, x, y, out, begin, end, [](T a, T b) { return a < b ? a : b; });
-    case K::max: return zip(w, x, y, out, begin, end, [](T a, T b) { return a > b ? a : b; });
-    default:
-      return zip(w, x, y, out, begin, end, [](T a, T b) { return a < 0 ? wrap_mul(a, b) : a; });  // prelu
+#define WALLE_BINARY_arithmetic(kind) \
+  case K::kind: return zip(w, x, y, out, begin, end, [](T a, T b) { return Functions::kind(a, b); });
+#define WALLE_BINARY_order WALLE_BINARY_arithmetic
+#define WALLE_BINARY_REST(kind) \
+  case K::kind: return base::unreached();
+#include "tensor/kinds/binary.inc"
   }
 }
 }  // namespace
@@ -73,12 +76,9 @@ void run_arithmetic(BinaryKind kind, DType dtype, const Broadcast& b, const void
                     int64_t begin, int64_t end) {
   tensor::visit_numeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_floating_point_v<T>)
-      run_float(kind, b, static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out), begin,
-                end);
-    else
-      run_integer(kind, b, static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out), begin,
-                  end);
+    using Functions = std::conditional_t<std::is_floating_point_v<T>, Floats<T>, Integers<T>>;
+    run<T, Functions>(kind, b, static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(out),
+                      begin, end);
   });
 }
 

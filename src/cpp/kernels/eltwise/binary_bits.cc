@@ -1,3 +1,4 @@
+#include "base/unreached.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/zip.h"
 
@@ -6,20 +7,27 @@ namespace walle::kernels::detail {
 namespace {
 using K = BinaryKind;
 
-// A shift by the width or more is undefined in C++; here everything
-// has moved out. Right shifts of signed values keep the sign.
+// One function per kind of the classes bits and logic (tensor/kinds/binary.inc), under its name: a kind
+// without one does not compile. Booleans are bytes of 0 and 1.
 template <class T>
-T shift_left(T a, T b) {
-  constexpr int kBits = static_cast<int>(sizeof(T) * 8);
-  return b < 0 || b >= static_cast<T>(kBits) ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << b);
-}
-
-template <class T>
-T shift_right(T a, T b) {
-  constexpr int kBits = static_cast<int>(sizeof(T) * 8);
-  if (b < 0 || b >= static_cast<T>(kBits)) return a < 0 ? static_cast<T>(~T(0)) : T(0);
-  return static_cast<T>(a >> b);
-}
+struct Bits {
+  static T bit_and(T a, T b) { return static_cast<T>(a & b); }
+  static T bit_or(T a, T b) { return static_cast<T>(a | b); }
+  static T bit_xor(T a, T b) { return static_cast<T>(a ^ b); }
+  static T logical_and(T a, T b) { return bit_and(a, b); }
+  static T logical_or(T a, T b) { return bit_or(a, b); }
+  static T logical_xor(T a, T b) { return bit_xor(a, b); }
+  // A shift by the width or more is undefined in C++; here everything has moved out. Right shifts of signed
+  // values keep the sign.
+  static constexpr int kBits = static_cast<int>(sizeof(T) * 8);
+  static T shift_left(T a, T b) {
+    return b < 0 || b >= static_cast<T>(kBits) ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << b);
+  }
+  static T shift_right(T a, T b) {
+    if (b < 0 || b >= static_cast<T>(kBits)) return a < 0 ? static_cast<T>(~T(0)) : T(0);
+    return static_cast<T>(a >> b);
+  }
+};
 }  // namespace
 
 void run_bits(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, const void* y, void* out,
@@ -30,14 +38,12 @@ void run_bits(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, c
     const auto* q = static_cast<const T*>(y);
     auto* o = static_cast<T*>(out);
     switch (kind) {
-      case K::logical_and:
-      case K::bit_and: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a & b); });
-      case K::logical_or:
-      case K::bit_or: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a | b); });
-      case K::logical_xor:
-      case K::bit_xor: return zip(w, p, q, o, begin, end, [](T a, T b) { return static_cast<T>(a ^ b); });
-      case K::shift_left: return zip(w, p, q, o, begin, end, shift_left<T>);
-      default: return zip(w, p, q, o, begin, end, shift_right<T>);
+#define WALLE_BINARY_bits(kind) \
+  case K::kind: return zip(w, p, q, o, begin, end, [](T a, T b) { return Bits<T>::kind(a, b); });
+#define WALLE_BINARY_logic WALLE_BINARY_bits
+#define WALLE_BINARY_REST(kind) \
+  case K::kind: return base::unreached();
+#include "tensor/kinds/binary.inc"
     }
   });
 }

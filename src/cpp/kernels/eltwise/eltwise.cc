@@ -1,5 +1,7 @@
 #include "kernels/eltwise/eltwise.h"
 
+#include "base/unreached.h"
+
 namespace walle::kernels {
 
 WALLE_PICK_PER_ISA(EltwiseTable, kEltwiseF32, eltwise_table)
@@ -32,8 +34,35 @@ UnaryF32 unary_f32(UnaryKind kind, Isa isa, UnaryParams& params) {
     case UnaryKind::selu: return t.selu;
     case UnaryKind::shrink: return t.shrink;
     case UnaryKind::thresholded_relu: return t.thresholded_relu;
-    default: return nullptr;
+    // As activations, above.
+    case UnaryKind::clamp:
+    case UnaryKind::elu:
+    case UnaryKind::gelu:
+    case UnaryKind::gelu_tanh:
+    case UnaryKind::hard_sigmoid:
+    case UnaryKind::hard_swish:
+    case UnaryKind::leaky_relu:
+    case UnaryKind::mish:
+    case UnaryKind::relu:
+    case UnaryKind::sigmoid:
+    case UnaryKind::tanh:
+    // In no model that was measured: the definition computes them.
+    case UnaryKind::acos:
+    case UnaryKind::acosh:
+    case UnaryKind::asin:
+    case UnaryKind::asinh:
+    case UnaryKind::atan:
+    case UnaryKind::atanh:
+    case UnaryKind::cosh:
+    case UnaryKind::sinh:
+    case UnaryKind::tan:
+    // Not from float32 to float32.
+    case UnaryKind::bit_not:
+    case UnaryKind::logical_not:
+    case UnaryKind::is_inf:
+    case UnaryKind::is_nan: return nullptr;
   }
+  return base::unreached<UnaryF32>(nullptr);
 }
 
 BinaryF32 binary_f32(BinaryKind kind, Isa isa) {
@@ -46,8 +75,21 @@ BinaryF32 binary_f32(BinaryKind kind, Isa isa) {
     case BinaryKind::min: return t.min;
     case BinaryKind::max: return t.max;
     case BinaryKind::prelu: return t.prelu;
-    default: return nullptr;
+    // The definition computes them.
+    case BinaryKind::mod:
+    case BinaryKind::fmod:
+    case BinaryKind::floor_div:
+    case BinaryKind::power:
+      return nullptr;
+// Written above.
+#define WALLE_BINARY_arithmetic(kind)
+#define WALLE_BINARY_order(kind)
+// Not from float32 to float32.
+#define WALLE_BINARY_REST(kind) \
+  case BinaryKind::kind: return nullptr;
+#include "tensor/kinds/binary.inc"
   }
+  return base::unreached<BinaryF32>(nullptr);
 }
 
 // Other steps come from an operand that a view strides over; gathering them into vectors costs more than the

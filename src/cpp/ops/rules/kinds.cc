@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/unreached.h"
+
 namespace walle::ops {
 
 std::optional<UnaryKind> unary_kind(std::string_view op, const ir::Attributes& attrs) {
@@ -14,17 +16,19 @@ std::optional<UnaryKind> unary_kind(std::string_view op, const ir::Attributes& a
 
 UnaryParams unary_params(UnaryKind kind, const ir::Attributes& attrs) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (kind == UnaryKind::is_inf)
+    return {static_cast<double>(attrs.get_int("detect_negative", 1)),
+            static_cast<double>(attrs.get_int("detect_positive", 1))};
   switch (kind) {
-// Kinds without numbers fall to the default below.
-#define WALLE_UNARY(kind, name, group)
+#define WALLE_UNARY(kind, name, group) \
+  case UnaryKind::kind: return {};
+#define WALLE_UNARY_VARIANT(kind, group) \
+  case UnaryKind::kind: return {};
 #define WALLE_UNARY_WITH(kind, name, group, alpha, alpha_default, beta, beta_default) \
   case UnaryKind::kind: return {attrs.get_float(alpha, alpha_default), attrs.get_float(beta, beta_default)};
 #include "tensor/kinds/unary.inc"
-    case UnaryKind::is_inf:
-      return {static_cast<double>(attrs.get_int("detect_negative", 1)),
-              static_cast<double>(attrs.get_int("detect_positive", 1))};
-    default: return {};
   }
+  return base::unreached(UnaryParams{});
 }
 
 std::optional<BinaryKind> binary_kind(std::string_view op, const ir::Attributes& attrs) {
