@@ -128,12 +128,7 @@ uint64_t AggregateTrigger::feed_window(uint64_t* cells, const Value& v, uint64_t
 bool AggregateTrigger::compares(int64_t i, double d) const {
   const bool less = whole_ && bound_.type == FieldType::i64 ? i < bound_.i : d < bound_.d;
   const bool equal = whole_ && bound_.type == FieldType::i64 ? i == bound_.i : d == bound_.d;
-  switch (op_) {
-    case PredicateOp::lt: return less;
-    case PredicateOp::le: return less || equal;
-    case PredicateOp::gt: return !less && !equal;
-    default: return !less;
-  }
+  return holds(op_, less ? -1 : equal ? 0 : 1);
 }
 
 }  // namespace walle::stream

@@ -3,29 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/unreached.h"
+
 namespace walle::stream {
 
 namespace {
-const char* symbol(PredicateOp op) {
-  switch (op) {
-    case PredicateOp::eq: return "==";
-    case PredicateOp::ne: return "!=";
-    case PredicateOp::lt: return "<";
-    case PredicateOp::le: return "<=";
-    case PredicateOp::gt: return ">";
-    case PredicateOp::ge: return ">=";
-    case PredicateOp::contains: return "contains";
-    case PredicateOp::starts_with: return "starts_with";
-    case PredicateOp::ends_with: return "ends_with";
-    case PredicateOp::add: return "+";
-    case PredicateOp::subtract: return "-";
-    case PredicateOp::multiply: return "*";
-    case PredicateOp::divide: return "/";
-    case PredicateOp::modulo: return "%";
-    default: return "?";
-  }
-}
-
 std::string literal_text(const Literal& l) {
   if (l.type == FieldType::text) return "\"" + l.text + "\"";
   if (l.type == FieldType::boolean) return l.i ? "true" : "false";
@@ -58,13 +40,21 @@ std::string number_text(const Predicate& p, size_t at, Rank around) {
     case PredicateOp::negate: return "-(" + number_text(p, n.left, Rank::sum) + ")";
     case PredicateOp::add:
     case PredicateOp::subtract: return joined(Rank::sum, Rank::product);
-    default: return joined(Rank::product, Rank::factor);
+    case PredicateOp::multiply:
+    case PredicateOp::divide:
+    case PredicateOp::modulo: return joined(Rank::product, Rank::factor);
+#define WALLE_PREDICATE_operand(op, symbol)
+#define WALLE_PREDICATE_arithmetic(op, symbol)
+#define WALLE_PREDICATE_REST(op, symbol) case PredicateOp::op:
+#include "stream/trigger/predicate_op.inc"
+      break;
   }
+  return base::unreached("");
 }
 
 std::string node_text(const Predicate& p, size_t at, Binding around) {
   const auto& n = p.nodes[at];
-  if (n.field.empty() && is_order(n.op))
+  if (n.field.empty() && class_of(n.op) == PredicateClass::order)
     return number_text(p, n.left, Rank::sum) + " " + symbol(n.op) + " " + number_text(p, n.right, Rank::sum);
   const auto joined = [&](const char* word, Binding own, Binding right) {
     std::string text = node_text(p, n.left, own) + word + node_text(p, n.right, right);
@@ -81,8 +71,18 @@ std::string node_text(const Predicate& p, size_t at, Binding around) {
       for (size_t i = 0; i < n.literals.size(); ++i) out += (i ? ", " : "") + literal_text(n.literals[i]);
       return out + ")";
     }
-    default: return n.field + " " + symbol(n.op) + " " + literal_text(n.literals[0]);
+#define WALLE_PREDICATE_order(op, symbol) case PredicateOp::op:
+#define WALLE_PREDICATE_text(op, symbol) case PredicateOp::op:
+#define WALLE_PREDICATE_REST(op, symbol)
+#include "stream/trigger/predicate_op.inc"
+      return n.field + " " + symbol(n.op) + " " + literal_text(n.literals[0]);
+#define WALLE_PREDICATE_operand(op, symbol) case PredicateOp::op:
+#define WALLE_PREDICATE_arithmetic(op, symbol) case PredicateOp::op:
+#define WALLE_PREDICATE_REST(op, symbol)
+#include "stream/trigger/predicate_op.inc"
+      break;
   }
+  return base::unreached("");
 }
 
 bool fits(FieldType field, FieldType literal) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stream/event/event.h"
@@ -14,36 +15,25 @@
 namespace walle::stream {
 
 enum class PredicateOp : uint8_t {
-  always,
-  logical_or,
-  logical_and,
-  logical_not,
-  eq,
-  ne,
-  lt,
-  le,
-  gt,
-  ge,
-  in,
-  exists,
-  contains,  // of texts
-  starts_with,
-  ends_with,
-  // Numbers, as operands of comparisons without a field of their own.
-  number,
-  value,      // of a field
-  reference,  // of a field of the step before: its event's name is the literal, `right` the place of its
-              // value
-  add,
-  subtract,
-  multiply,
-  divide,
-  modulo,
-  negate
+#define WALLE_PREDICATE(op, symbol, group) op,
+#include "stream/trigger/predicate_op.inc"
 };
 
-inline bool is_order(PredicateOp op) { return op >= PredicateOp::eq && op <= PredicateOp::ge; }
-inline bool is_arithmetic(PredicateOp op) { return op >= PredicateOp::number; }
+// See predicate_op.inc.
+enum class PredicateClass : uint8_t { logic, order, text, test, operand, arithmetic };
+
+struct PredicateFacts {
+  std::string_view symbol;
+  PredicateClass group;
+};
+inline constexpr PredicateFacts kPredicates[] = {
+#define WALLE_PREDICATE(op, symbol, group) {symbol, PredicateClass::group},
+#include "stream/trigger/predicate_op.inc"
+};
+inline PredicateClass class_of(PredicateOp op) { return kPredicates[static_cast<size_t>(op)].group; }
+inline std::string symbol(PredicateOp op) { return std::string(kPredicates[static_cast<size_t>(op)].symbol); }
+// Whether a comparison of this order holds between what compares as -1, 0 or 1.
+bool holds(PredicateOp op, int order);
 
 struct Literal {
   FieldType type = FieldType::i64;

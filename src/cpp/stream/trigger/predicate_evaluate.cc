@@ -1,6 +1,7 @@
 // What a predicate says of an event.
 #include <algorithm>
 
+#include "base/unreached.h"
 #include "stream/trigger/predicate_numbers.h"
 
 namespace walle::stream {
@@ -19,20 +20,6 @@ int compare(const Value& v, const Literal& l) {
   return 0;
 }
 
-bool holds(PredicateOp op, int order) {
-  switch (op) {
-    case PredicateOp::eq: return order == 0;
-    case PredicateOp::ne: return order != 0;
-    case PredicateOp::lt: return order < 0;
-    case PredicateOp::le: return order <= 0;
-    case PredicateOp::gt: return order > 0;
-    case PredicateOp::ge: return order >= 0;
-    default: return false;
-  }
-}
-
-bool is_text_test(PredicateOp op) { return op >= PredicateOp::contains && op <= PredicateOp::ends_with; }
-
 bool text_holds(PredicateOp op, std::string_view value, std::string_view part) {
   if (op == PredicateOp::contains) return value.find(part) != std::string_view::npos;
   return op == PredicateOp::starts_with ? value.starts_with(part) : value.ends_with(part);
@@ -47,7 +34,10 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
     case PredicateOp::logical_or: return operand(n.left) || operand(n.right);
     case PredicateOp::logical_and: return operand(n.left) && operand(n.right);
     case PredicateOp::logical_not: return !operand(n.left);
-    default: break;
+#define WALLE_PREDICATE_logic(op, symbol)
+#define WALLE_PREDICATE_REST(op, symbol) case PredicateOp::op:
+#include "stream/trigger/predicate_op.inc"
+      break;
   }
   if (n.field.empty()) {
     const Number a = number_at(p, n.left, event, catalog, before);
@@ -61,12 +51,29 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
   // Two-valued logic: `price > 10` and `price <= 10` are both false where there is no price, and `not` of
   // either is true.
   if (!v) return false;
-  if (is_text_test(n.op)) return v->type == FieldType::text && text_holds(n.op, v->text, n.literals[0].text);
+  if (class_of(n.op) == PredicateClass::text)
+    return v->type == FieldType::text && text_holds(n.op, v->text, n.literals[0].text);
   if (n.op != PredicateOp::in) return holds(n.op, compare(*v, n.literals[0]));
   return std::any_of(n.literals.begin(), n.literals.end(),
                      [&](const Literal& l) { return compare(*v, l) == 0; });
 }
 }  // namespace
+
+bool holds(PredicateOp op, int order) {
+  switch (op) {
+    case PredicateOp::eq: return order == 0;
+    case PredicateOp::ne: return order != 0;
+    case PredicateOp::lt: return order < 0;
+    case PredicateOp::le: return order <= 0;
+    case PredicateOp::gt: return order > 0;
+    case PredicateOp::ge: return order >= 0;
+#define WALLE_PREDICATE_order(op, symbol)
+#define WALLE_PREDICATE_REST(op, symbol) case PredicateOp::op:
+#include "stream/trigger/predicate_op.inc"
+      break;
+  }
+  return base::unreached(false);
+}
 
 bool Predicate::evaluate(const Event& event, const Catalog& catalog, const Value* before) const {
   return nodes.empty() || evaluate_node(*this, nodes.size() - 1, event, catalog, before);

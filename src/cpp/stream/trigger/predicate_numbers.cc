@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "base/unreached.h"
+
 namespace walle::stream {
 
 namespace {
@@ -22,11 +24,17 @@ Number of_whole(PredicateOp op, int64_t a, int64_t b) {
     case PredicateOp::add: overflow = __builtin_add_overflow(a, b, &out); break;
     case PredicateOp::subtract: overflow = __builtin_sub_overflow(a, b, &out); break;
     case PredicateOp::multiply: overflow = __builtin_mul_overflow(a, b, &out); break;
-    default:  // the remainder, with the sign of b as in Python
+    case PredicateOp::modulo:  // with the sign of b as in Python
       if (b == 0) return {};
       // The one quotient that overflows, whose remainder is 0.
       out = b == -1 ? 0 : a % b;
       if (out != 0 && (out < 0) != (b < 0)) out += b;
+      break;
+    case PredicateOp::divide:  // of_real(): a whole quotient would be another number
+#define WALLE_PREDICATE_arithmetic(op, symbol)
+#define WALLE_PREDICATE_REST(op, symbol) case PredicateOp::op:
+#include "stream/trigger/predicate_op.inc"
+      return base::unreached(Number{});
   }
   return overflow ? Number{} : whole(out);
 }
@@ -37,8 +45,13 @@ Number of_real(PredicateOp op, double a, double b) {
     case PredicateOp::subtract: return real(a - b);
     case PredicateOp::multiply: return real(a * b);
     case PredicateOp::divide: return b == 0 ? Number{} : real(a / b);
-    default: return b == 0 ? Number{} : real(a - b * std::floor(a / b));
+    case PredicateOp::modulo: return b == 0 ? Number{} : real(a - b * std::floor(a / b));
+#define WALLE_PREDICATE_arithmetic(op, symbol)
+#define WALLE_PREDICATE_REST(op, symbol) case PredicateOp::op:
+#include "stream/trigger/predicate_op.inc"
+      break;
   }
+  return base::unreached(Number{});
 }
 }  // namespace
 
@@ -57,7 +70,15 @@ Number number_at(const Predicate& p, size_t at, const Event& event, const Catalo
       if (!a.known) return {};
       return a.whole ? of_whole(PredicateOp::subtract, 0, a.i) : real(-a.d);
     }
-    default: break;
+#define WALLE_PREDICATE_arithmetic(op, symbol) case PredicateOp::op:
+#define WALLE_PREDICATE_REST(op, symbol)
+#include "stream/trigger/predicate_op.inc"
+    break;
+#define WALLE_PREDICATE_operand(op, symbol)
+#define WALLE_PREDICATE_arithmetic(op, symbol)
+#define WALLE_PREDICATE_REST(op, symbol) case PredicateOp::op:
+#include "stream/trigger/predicate_op.inc"
+      return base::unreached(Number{});
   }
   const Number a = number_at(p, n.left, event, catalog, before);
   const Number b = number_at(p, n.right, event, catalog, before);

@@ -126,8 +126,10 @@ class PredicateParser {
 
   Result<PredicateOp> order(std::string expected, std::string next) {
     static constexpr std::pair<std::string_view, PredicateOp> ops[] = {
-        {"==", PredicateOp::eq}, {"!=", PredicateOp::ne}, {"<=", PredicateOp::le},
-        {"<", PredicateOp::lt},  {">=", PredicateOp::ge}, {">", PredicateOp::gt}};
+#define WALLE_PREDICATE_order(op, symbol) {symbol, PredicateOp::op},
+#define WALLE_PREDICATE_REST(op, symbol)
+#include "stream/trigger/predicate_op.inc"
+    };
     WALLE_TRY(refuse_sign("=", "=="));
     const auto* op =
         std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return in_.is(o.first); });

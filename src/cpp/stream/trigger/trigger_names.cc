@@ -5,7 +5,7 @@ namespace walle::stream {
 namespace {
 
 FieldType suggested_type(const Predicate::Node& comparison) {
-  if (is_arithmetic(comparison.op)) return FieldType::f64;
+  if (class_of(comparison.op) == PredicateClass::operand) return FieldType::f64;
   // A whole number in a trigger says little: `price > 10` is meant for prices with cents.
   if (comparison.literals.empty() || comparison.literals[0].type == FieldType::i64) return FieldType::f64;
   return comparison.literals[0].type;
