@@ -1,4 +1,4 @@
-"""tools/check_style.py: which statements count as comma statements, which lines as long, and what fails."""
+"""tools/check_style.py: what counts as a comma statement, a default among kinds or a long line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PLAIN = [
     "uint8_t depth : 4 = 0, chained : 1 = 0;",
     "std::vector<int> a, b;",
     "std::map<int, std::vector<float>> m;",
-    "std::array<uint32_t, 2 * kWords + 1> out{};",
+    "std::array<uint32_t, 2 * kWords / kLine + 1> out{};",
     "char *a = nullptr, *b = nullptr;",
     "unsigned long long a = 1, b = 2;",
     "auto [a, b] = pair(1, 2);",
@@ -83,6 +83,43 @@ def test_two_statements_in_one(tmp_path: Path, code: str) -> None:
 def test_one_statement_or_a_declaration(tmp_path: Path, code: str) -> None:
     done = check(tmp_path, {"src/cpp/ir/a.cc": f"void f() {{\n  {code}\n}}\n", "src/cpp/ir/b.h": code + "\n"})
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+DEFAULT_AMONG_KINDS = [
+    "case K::add: return 1;\n  default: return 2;",
+    "default: break;\n  case base::ErrorKind::overflow: return 1;",
+    "case WVM_NONE:\n  case WVM_INT: return 1;\n  default: return 2;",
+    '#define ROW(kind) case K::kind:\n#include "kinds/unary.inc"\n  default: return 2;',
+    "case K::add:\n    switch (n) { case 1: return 1; default: break; }\n    break;\n  default: return 2;",
+]
+DEFAULT_AMONG_NUMBERS = [
+    "case 1: return 1;\n  default: return 2;",
+    "case 'a':\n  case ':': return 1;\n  default: return 2;",
+    "case kWide: return 1;\n  default: return 2;",
+    "case base::kWide: return 1;\n  default: return 2;",
+    "case K::add: switch (n) { case 1: return 1; default: return 2; }",
+    "case K::add: { A& operator=(const A&) = default; }",
+    "case K::add: break; // default: none",
+]
+
+
+@pytest.mark.parametrize("body", DEFAULT_AMONG_KINDS)
+def test_a_default_among_kinds(tmp_path: Path, body: str) -> None:
+    done = check(tmp_path, {"src/cpp/ir/a.cc": f"int f() {{\n  switch (k) {{\n  {body}\n  }}\n}}\n"})
+    assert done.returncode == 1 and done.stderr == ""
+    line = 2 + next(i for i, row in enumerate(body.splitlines(), 1) if row.lstrip().startswith("default"))
+    assert f"src/cpp/ir/a.cc:{line}: default among kinds" in done.stdout
+
+
+@pytest.mark.parametrize("body", DEFAULT_AMONG_NUMBERS)
+def test_a_default_among_numbers_or_none(tmp_path: Path, body: str) -> None:
+    done = check(tmp_path, {"src/cpp/ir/a.cc": f"int f() {{\n  switch (k) {{\n  {body}\n  }}\n}}\n"})
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+def test_a_default_with_a_reason_is_left(tmp_path: Path) -> None:
+    code = "int f() { switch (k) { case WALLE_KIND_INT: return 1; default: return 2; } }\n"
+    assert check(tmp_path, {"src/cpp/capi/device.cc": code}).returncode == 0
 
 
 @pytest.mark.parametrize("path", ["src/cpp/ir/a.inc", "cmake/a.cmake", "tools/a.sh", "Makefile", "tests/a.c"])

@@ -42,8 +42,20 @@ Result<OperatorTypes> of_booleans(Binary op) {
     case Binary::bit_xor: out.kernel = BinaryKind::logical_xor; return out;
     case Binary::subtract: return not_defined(op, DType::boolean, "use ^ or astype('int8')");
     case Binary::divide: out.compute = out.result = DType::float64; return out;
-    default: out.compute = out.result = DType::int8; return out;
+    case Binary::floor_divide:
+    case Binary::remainder:
+    case Binary::power:
+    case Binary::left_shift:
+    case Binary::right_shift: out.compute = out.result = DType::int8; return out;
+    // Of any two of one type.
+    case Binary::equal:
+    case Binary::not_equal:
+    case Binary::less:
+    case Binary::less_equal:
+    case Binary::greater:
+    case Binary::greater_equal: break;
   }
+  return out;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "array/movement.h"
+#include "base/unreached.h"
 #include "kernels/eltwise/cast.h"
 #include "kernels/reduce/reduce.h"
 
@@ -30,7 +31,8 @@ Types types_of(Reduction op, DType dtype) {
     case Reduction::mean:
       if (!tensor::is_float(dtype)) return {DType::float64, DType::float64};
       return {wide, dtype};
-    default: break;
+    case Reduction::sum:
+    case Reduction::prod: break;
   }
   if (tensor::is_float(dtype)) return {wide, dtype};
   const bool has_sign = dtype == DType::boolean || tensor::is_signed_integer(dtype);
@@ -45,8 +47,11 @@ ReduceKind kernel_of(Reduction op) {
     case Reduction::all: return ReduceKind::min;
     case Reduction::max:
     case Reduction::any: return ReduceKind::max;
-    default: return ReduceKind::sum;
+    case Reduction::sum: return ReduceKind::sum;
+    case Reduction::argmin:
+    case Reduction::argmax: break;  // no folds of elements
   }
+  return base::unreached(ReduceKind::sum);
 }
 
 Shape reduced_shape(const Shape& shape, Axes axes) {

@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include "base/unreached.h"
 #include "pybind/arrays.h"
 #include "pybind/python_lock.h"
 #include "tensor/tensor.h"
@@ -101,8 +102,9 @@ const char* relation_name(vm::Relation relation) {
   switch (relation) {
     case vm::Relation::cause: return "cause";
     case vm::Relation::context: return "context";
-    default: return "member";
+    case vm::Relation::member: return "member";
   }
+  return base::unreached("");
 }
 
 // What walle_rt.vm makes an exception of.

@@ -89,10 +89,15 @@ class MapEntries {
 
 inline MapEntries entries_of(const wvm_value& map) { return MapEntries(map); }
 
+// A number that came across the boundary; one that is no kind means nothing.
+inline wvm_kind kind_of(const wvm_value& value) {
+  return value.kind <= WVM_BUFFER ? static_cast<wvm_kind>(value.kind) : WVM_NONE;
+}
+
 // As visit() of a Value.
 template <class Visitor>
 auto visit(const wvm_value& value, Visitor& to) {
-  switch (value.kind) {
+  switch (kind_of(value)) {
     case WVM_BOOL: return to.boolean(value.as.integer != 0);
     case WVM_INT: return to.integer(value.as.integer);
     case WVM_FLOAT: return to.real(value.as.real);
@@ -102,8 +107,9 @@ auto visit(const wvm_value& value, Visitor& to) {
     case WVM_MAP: return to.map(entries_of(value));
     case WVM_TENSOR: return to.tensor(tensor_of(value.as.tensor));
     case WVM_BUFFER: return to.buffer(bytes_of(value.as.tensor));
-    default: return to.none();
+    case WVM_NONE: break;
   }
+  return to.none();
 }
 
 Value incoming(const wvm_value& value);

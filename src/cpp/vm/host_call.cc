@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/unreached.h"
 #include "vm/convert.h"
 
 namespace walle::vm {
@@ -48,8 +49,12 @@ wvm_error_kind kind_of_exception(const Error& error) {
     case base::ErrorGroup::resource: return WVM_OS_ERROR;
     case base::ErrorGroup::network: return WVM_CONNECTION_ERROR;
     case base::ErrorGroup::timeout: return WVM_TIMEOUT_ERROR;
-    default: return WVM_RUNTIME_ERROR;
+    case base::ErrorGroup::backend:
+    case base::ErrorGroup::task:
+    case base::ErrorGroup::internal:
+    case base::ErrorGroup::cancelled: return WVM_RUNTIME_ERROR;
   }
+  return base::unreached(WVM_RUNTIME_ERROR);
 }
 
 void tell(const Error& error, wvm_error* out) {

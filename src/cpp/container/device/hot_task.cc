@@ -1,6 +1,7 @@
 #include "container/device/hot_task.h"
 
 #include "base/log.h"
+#include "base/unreached.h"
 #include "container/device/clock.h"
 #include "container/host/host_calls.h"
 #include "container/host/slots.h"
@@ -25,8 +26,13 @@ std::string allowed_of(vm::Reason reason, const PhaseLimits& limits, const Manif
     case vm::Reason::abandoned: return std::to_string(limits.wall_ms) + " ms";
     case vm::Reason::cpu: return std::to_string(limits.cpu_ms) + " ms";
     case vm::Reason::heap: return std::to_string(manifest.heap_bytes) + " bytes";
-    default: return "";
+    case vm::Reason::none:
+    case vm::Reason::cancelled:
+    case vm::Reason::stack:
+    case vm::Reason::imports:
+    case vm::Reason::host_call: return "";
   }
+  return base::unreached("");
 }
 
 }  // namespace

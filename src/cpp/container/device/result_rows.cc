@@ -46,14 +46,17 @@ Error no_column(const store::TableDecl& decl, std::string_view name, size_t row)
 }
 
 Result<store::Cell> cell_of(const wvm_value& value, const store::ColumnDecl& column) {
-  switch (value.kind) {
+  switch (vm::kind_of(value)) {
     case WVM_NONE: return store::Cell();
     case WVM_BOOL: return store::Cell::of(value.as.integer != 0);
     case WVM_INT: return store::Cell::of(value.as.integer);
     case WVM_FLOAT: return store::Cell::of(value.as.real);
     case WVM_STR: return store::Cell::of(std::string_view(value.as.text, value.size));
     case WVM_BYTES: return store::Cell::of_bytes(std::string_view(value.as.text, value.size));
-    default: break;
+    case WVM_LIST:
+    case WVM_MAP:
+    case WVM_TENSOR:
+    case WVM_BUFFER: break;
   }
   return argument_error("a " + kind_name(value) + " in column '" + column.name + "'",
                         std::string(store::cell_type_name(column.type)) + " or None", "",

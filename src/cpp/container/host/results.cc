@@ -18,14 +18,17 @@ Result<FiringScope*> scope_of(const TaskContext& context) {
 
 // What is no value of any column is left to the column's own words, as a value that fits none.
 Result<Cell> cell_of(std::string_view column, const wvm_value& value) {
-  switch (value.kind) {
+  switch (vm::kind_of(value)) {
     case WVM_NONE: return Cell();
     case WVM_BOOL: return Cell::of(value.as.integer != 0);
     case WVM_INT: return Cell::of(static_cast<int64_t>(value.as.integer));
     case WVM_FLOAT: return Cell::of(value.as.real);
     case WVM_STR: return Cell::of(std::string_view(value.as.text, value.size));
     case WVM_BYTES: return Cell::of_bytes({value.as.text, value.size});
-    default: break;
+    case WVM_LIST:
+    case WVM_MAP:
+    case WVM_TENSOR:
+    case WVM_BUFFER: break;
   }
   return argument_error("a value that is no int, float, bool, str, bytes or None", "a value of one row",
                         "column '" + std::string(column.substr(0, store::kMaxColumnName)) + "'",

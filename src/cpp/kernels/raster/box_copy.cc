@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/copy.h"
+#include "base/unreached.h"
 #include "kernels/raster/transpose.h"
 
 namespace walle::kernels {
@@ -155,7 +156,8 @@ void run(const BoxCopy& box, const std::byte* src, std::byte* dst) {
                               box.dst_stride[last]);
       });
     }
-    default:
+    case BoxCopy::Inner::rows: return base::unreached();  // of any length: copy_rows()
+    case BoxCopy::Inner::strided:
       return for_outer(box, box.rank - 1, src, dst, [&](const std::byte* s, std::byte* d) {
         strided_line<Unit>(box.size[last], s, box.src_stride[last], d, box.dst_stride[last]);
       });

@@ -76,7 +76,8 @@ void add_leaf(const Forest<T>& f, int32_t leaf, double* sums) {
     switch (f.how) {
       case TreeSum::min: sum = std::min(sum, w); break;
       case TreeSum::max: sum = std::max(sum, w); break;
-      default: sum += w;
+      case TreeSum::average:
+      case TreeSum::sum: sum += w; break;
     }
   }
 }

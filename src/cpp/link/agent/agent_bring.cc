@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/unreached.h"
 #include "link/agent/agent.h"
 #include "link/package/package.h"
 #include "link/text.h"
@@ -22,8 +23,13 @@ bool is_fault(const Error& error) {
     case ErrorGroup::model:
     case ErrorGroup::backend:
     case ErrorGroup::task: return true;
-    default: return false;
+    case ErrorGroup::resource:
+    case ErrorGroup::network:
+    case ErrorGroup::internal:
+    case ErrorGroup::timeout:
+    case ErrorGroup::cancelled: return false;
   }
+  return base::unreached(false);
 }
 
 TaskTrouble trouble_of(std::string phase, std::string type, const Error& error) {

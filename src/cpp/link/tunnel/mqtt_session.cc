@@ -112,10 +112,14 @@ Result<MqttEvent> MqttSession::take(const MqttPacket& packet) {
       WALLE_TRY(read_empty(packet));
       ping_sent_ = 0;
       return event;
-    default:
-      return network_error({"packet type ", static_cast<int>(packet.type)}, "what a broker sends",
-                           "the connection", "look at what answers at this address");
+    // What only a client says. The number comes from the network: it may be none of all these.
+    case MqttType::connect:
+    case MqttType::subscribe:
+    case MqttType::pingreq:
+    case MqttType::disconnect: break;
   }
+  return network_error({"packet type ", static_cast<int>(packet.type)}, "what a broker sends",
+                       "the connection", "look at what answers at this address");
 }
 
 Error MqttSession::overdue(std::string_view packet, int64_t waited) const {

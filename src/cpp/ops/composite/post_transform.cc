@@ -8,7 +8,7 @@
 namespace walle::ops {
 
 namespace {
-enum Kind { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
+enum class Kind : int64_t { none, softmax, logistic, softmax_zero, probit };
 constexpr double kZero = 1e-7;  // scores below this count as none
 // As many digits as onnxruntime has: more would give other results. kA is Winitzki's constant.
 constexpr double kPi = 3.14159;
@@ -16,8 +16,8 @@ constexpr double kSqrt2 = 1.41421356;
 constexpr double kA = 0.147;
 
 Status infer(ir::InferContext& c) {
-  const int64_t kind = c.attrs().get_int("kind", kNone);
-  if (kind < kNone || kind > kProbit || c.rank(0) < 1 || !tensor::is_float(c.dtype(0)))
+  const int64_t kind = c.attrs().get_int("kind", 0);
+  if (kind < 0 || kind > static_cast<int64_t>(Kind::probit) || c.rank(0) < 1 || !tensor::is_float(c.dtype(0)))
     return model_error("post transform " + std::to_string(kind) + " of " + c.shape(0).text(),
                        "NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT of floats", "PostTransform",
                        "check the node");
@@ -49,12 +49,12 @@ Ref probit(LowerContext& c, Ref p) {
 
 Status lower(LowerContext& c) {
   const Ref x = c.in(0);
-  switch (c.attrs().get_int("kind", kNone)) {
-    case kSoftmax: c.result(0, c.emit("Softmax", {x}, {{"axis", int64_t{-1}}})); break;
-    case kLogistic: c.result(0, c.emit("Sigmoid", {x})); break;
-    case kSoftmaxZero: c.result(0, softmax_zero(c, x)); break;
-    case kProbit: c.result(0, probit(c, x)); break;
-    default: c.result(0, c.emit("Identity", {x}));
+  switch (static_cast<Kind>(c.attrs().get_int("kind", 0))) {
+    case Kind::none: c.result(0, c.emit("Identity", {x})); break;
+    case Kind::softmax: c.result(0, c.emit("Softmax", {x}, {{"axis", int64_t{-1}}})); break;
+    case Kind::logistic: c.result(0, c.emit("Sigmoid", {x})); break;
+    case Kind::softmax_zero: c.result(0, softmax_zero(c, x)); break;
+    case Kind::probit: c.result(0, probit(c, x)); break;
   }
   return {};
 }

@@ -128,7 +128,16 @@ class Steps {
     switch (a.function) {
       case RnnFunction::affine: return c_.add(c_.mul(x, number(alpha)), number(beta));
       case RnnFunction::scaled_tanh: return c_.mul(c_.emit("Tanh", {c_.mul(x, number(beta))}), number(alpha));
-      default: break;  // an operator of the same name, which reads the same numbers
+      // Operators of the same names, which read the same numbers.
+      case RnnFunction::relu:
+      case RnnFunction::tanh:
+      case RnnFunction::sigmoid:
+      case RnnFunction::leaky_relu:
+      case RnnFunction::thresholded_relu:
+      case RnnFunction::hard_sigmoid:
+      case RnnFunction::elu:
+      case RnnFunction::softsign:
+      case RnnFunction::softplus: break;
     }
     const auto& facts = tensor::rnn_function_facts(a.function);
     ir::Attributes attributes;

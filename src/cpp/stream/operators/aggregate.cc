@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/hash.h"
+#include "base/unreached.h"
 
 namespace walle::stream {
 
@@ -119,7 +120,11 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
       ++bins_[bin];
       return;
     }
-    default: break;
+    case AggregateKind::sum:
+    case AggregateKind::mean:
+    case AggregateKind::min:
+    case AggregateKind::max:
+    case AggregateKind::var: break;
   }
   // Welford's update (1962): sums of squares would cancel for values such as times since 1970.
   const double x = number(cell), delta = x - mean_;
@@ -158,6 +163,8 @@ void Accumulator::merge(const AggregateSpec&, const Accumulator& o) {
 }
 
 Cell Accumulator::result(const AggregateSpec& spec) const {
+  // A count or a sum of nothing is 0; a mean or an extreme of nothing is absent.
+  const auto of_some = [this](double value) { return count_ ? Cell(value) : Cell(); };
   switch (spec.kind) {
     case AggregateKind::count: return count_;
     case AggregateKind::sum: return sum_;
@@ -169,14 +176,13 @@ Cell Accumulator::result(const AggregateSpec& spec) const {
         out += (i ? "," : "") + std::to_string(i < bins_.size() ? bins_[i] : 0);
       return out;
     }
-    default: break;
+    case AggregateKind::mean: return of_some(mean_);
+    case AggregateKind::min: return of_some(min_);
+    case AggregateKind::max: return of_some(max_);
+    // Of the population (divided by n): defined for a single row, and parts merge without a correction.
+    case AggregateKind::var: return of_some(m2_ / static_cast<double>(count_));
   }
-  // A count or a sum of nothing is 0; a mean or an extreme of nothing is absent.
-  if (!count_) return std::monostate();
-  if (spec.kind == AggregateKind::mean) return mean_;
-  // Of the population (divided by n): defined for a single row, and parts merge without a correction.
-  if (spec.kind == AggregateKind::var) return m2_ / static_cast<double>(count_);
-  return spec.kind == AggregateKind::min ? min_ : max_;
+  return base::unreached(Cell());
 }
 
 }  // namespace walle::stream

@@ -184,7 +184,11 @@ void ipv_feature(std::span<const Event> events, const Catalog& catalog, const Ip
       case EventKind::page_scroll: page.scroll(e, bin); break;
       case EventKind::exposure: page.exposure(e, bin); break;
       case EventKind::click: page.click(e, bin, e.ts - start); break;
-      default: break;
+      case EventKind::page_enter:
+      case EventKind::page_exit:
+      case EventKind::app_state:
+      case EventKind::timer:
+      case EventKind::custom: break;
     }
   }
   page.finish(length, out);

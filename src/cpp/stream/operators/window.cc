@@ -62,7 +62,8 @@ class Window final : public Watermarked {
       case WindowKind::session: return place_session(in, row, key, out);
       case WindowKind::page: return place_page(in, row, key, out);
       case WindowKind::whole: return place_whole(in, row, key);
-      default: return place_fixed(in, row, key, out);
+      case WindowKind::tumbling:
+      case WindowKind::sliding: return place_fixed(in, row, key, out);
     }
   }
 
