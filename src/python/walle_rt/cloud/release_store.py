@@ -18,7 +18,8 @@ from sqlalchemy.orm import Session
 from .model.audit import append
 from .model.tables import Claim, Epoch, FailedDevice, Kill
 from .model.tables import Release as Row
-from .release import AuditEntry, Release
+from .release import Release
+from .release.store import Detail
 
 _Place = tuple[str, str, bool]  # release, device, whether it is control
 _GONE = delete(Claim).where(
@@ -146,10 +147,6 @@ class DatabaseStore:
         """One more; the controller says it once."""
         self._failed.add((release, f"{device:016x}"))
 
-    def audit(self) -> Iterable[AuditEntry]:
-        """None: the log has other entries between the controller's, so the chain is made here."""
-        return []
-
-    def add_audit(self, entry: AuditEntry) -> None:
-        """Behind all others of the server."""
-        append(self._open, entry.at_s, entry.actor, f"release.{entry.act}", entry.subject, entry.detail)
+    def note(self, at_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
+        """Into the server's audit log, which has others' entries between the controller's."""
+        append(self._open, at_s, actor, f"release.{act}", subject, detail)

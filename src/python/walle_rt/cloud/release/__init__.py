@@ -1,4 +1,4 @@
-"""Who runs what: policies, releases and their states, the guard that halts them, the log of who did what.
+"""Who runs what: policies, releases and their states, the guard that halts them.
 
     controller = Controller(MemoryStore())
     wish = read_wish(Path("rank.toml").read_text())
@@ -10,7 +10,6 @@ docs/concepts/release.md tells how it fits together, docs/reference/release-poli
 """
 
 from ..._core.policy import Plan
-from .audit import AuditEntry, verify
 from .controller import Controller
 from .policy import Policy
 from .ramp import Guard, Ramp
@@ -20,7 +19,6 @@ from .store import MemoryStore, Store
 from .trial import Claim, Counts, Trial
 
 __all__ = [
-    "AuditEntry",
     "Claim",
     "Controller",
     "Counts",
@@ -39,6 +37,5 @@ __all__ = [
     "pack_reports",
     "read_wish",
     "unpack_reports",
-    "verify",
     "write_plan",
 ]

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import NoReturn
 
 from ...errors import ArgumentError
-from .audit import AuditEntry, Detail
 from .policy import Policy
 from .release import LIVE, Package, Release, State, Wish, write_plan
 from .reports import Report
-from .store import Store
+from .store import Detail, Store
 from .trial import Claim, Trial
 
 # The actors of what the controller does by itself.
@@ -43,7 +42,7 @@ class Controller:
         self._releases = {release.id: release for release in store.releases()}
         self._kills = set(store.kills())
         self._trials: dict[str, Trial] = {}
-        self._newest = next(iter(list(store.audit())[-1:]), None)
+        self._last_actor = ""
         self._plan: tuple[int, bytes] | None = None
         for release in self._releases.values():
             if release.gray:
@@ -59,7 +58,7 @@ class Controller:
     @property
     def last_actor(self) -> str:
         """Who did what was done last; "" before anybody did anything since the controller was made."""
-        return self._newest.actor if self._newest else ""
+        return self._last_actor
 
     def plan(self) -> bytes:
         """The plan of this epoch (docs/reference/formats/plan.md), to be signed as ``director/plan.wale``."""
@@ -343,7 +342,5 @@ class Controller:
         self._move(trial.release.moved(State.HALTED, reason), GUARD, "halt", now_s, detail)
 
     def _note(self, now_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
-        newest = self._newest
-        entry = AuditEntry(newest.number + 1 if newest else 1, now_s, actor, act, subject, detail)
-        self._newest = replace(entry, previous=newest.hash if newest else entry.previous).sealed()
-        self._store.add_audit(self._newest)
+        self._last_actor = actor
+        self._store.note(now_s, actor, act, subject, detail)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from .audit import AuditEntry
 from .release import Release
 
 # Device's pseudonym, whether it is control, time until which it must report.
 ClaimRow = tuple[int, bool, float]
+Detail = Mapping[str, str | int | float | bool]  # of an act
 
 
 class Store(Protocol):
@@ -71,13 +71,19 @@ class Store(Protocol):
         """One more."""
         ...
 
-    def audit(self) -> Iterable[AuditEntry]:
-        """Oldest first."""
+    def note(self, at_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
+        """An act for the audit log; ``actor`` is an operator, "guard" or "policy"."""
         ...
 
-    def add_audit(self, entry: AuditEntry) -> None:
-        """Behind all others."""
-        ...
+
+class Act(NamedTuple):
+    """What `Store.note` was given."""
+
+    at_s: float
+    actor: str
+    what: str
+    subject: str
+    detail: Detail
 
 
 class MemoryStore:
@@ -91,7 +97,7 @@ class MemoryStore:
         self._counts: dict[str, Mapping[str, Any]] = {}
         self._claims: dict[str, dict[tuple[int, bool], float]] = {}
         self._failed: dict[str, set[int]] = {}
-        self._audit: list[AuditEntry] = []
+        self.acts: list[Act] = []
 
     def epoch(self) -> int:
         """Of the newest plan."""
@@ -147,10 +153,6 @@ class MemoryStore:
         """One more."""
         self._failed.setdefault(release, set()).add(device)
 
-    def audit(self) -> Iterable[AuditEntry]:
-        """Oldest first."""
-        return list(self._audit)
-
-    def add_audit(self, entry: AuditEntry) -> None:
+    def note(self, at_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
         """Behind all others."""
-        self._audit.append(entry)
+        self.acts.append(Act(at_s, actor, act, subject, detail))
