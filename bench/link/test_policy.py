@@ -9,7 +9,7 @@ from typing import Any
 import _bench
 
 from walle_rt.cloud import Piggyback
-from walle_rt.cloud.release import Controller, MemoryStore, Package, Plan, Ramp, Wish
+from walle_rt.cloud.release import Guard, Package, Plan, Ramp, Release, State, write_plan
 from walle_rt.link import device_header
 
 TASKS = 300
@@ -20,19 +20,17 @@ REQUESTS = 4_000
 
 def plan_of(gray: int) -> bytes:
     """300 tasks with policies; so many of them have a gray release above the full one."""
-    controller = Controller(MemoryStore())
+    releases: list[Release] = []
     for n in range(TASKS):
         policy = f'app == "com.example.shop" and app_version >= {1 + n % 20}.{n % 7}'
         if n % 3 == 0:
             policy += f' and os in {{"android", "ios"}} and ram_mb >= {1024 + 256 * (n % 5)}'
         for version in ("1.0.0", "2.0.0")[: 2 if n < gray else 1]:
-            wish = Wish("shop", f"task{n}", version, policy, Ramp(0.1, 1.0, 3600))
             package = Package("shop", f"task{n}", version, f"{n:064x}", 1000)
-            release = controller.draft(wish, package, "bench", NOW - 100).id
-            controller.start(release, "bench", NOW - 100)
-            if version == "1.0.0":
-                controller.full(release, "bench", NOW - 100)
-    return controller.plan()
+            state, number = State.FULL if version == "1.0.0" else State.GRAY, len(releases) + 1
+            terms = (policy, Ramp(0.1, 1.0, 3600), Guard(), state)
+            releases.append(Release(f"task{n}-{number}", number, package, *terms, started_s=NOW - 100))
+    return write_plan(1, releases, [])
 
 
 def headers(count: int = 200) -> list[str]:

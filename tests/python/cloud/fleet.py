@@ -7,8 +7,10 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from cloud.memory_store import MemoryStore
+
 from walle_rt._core import policy as native
-from walle_rt.cloud.release import Controller, MemoryStore, Package, Ramp, Report, State, Wish
+from walle_rt.cloud.release import Controller, Package, Ramp, Report, State, Wish
 
 # (time, control) -> probability that a report is a failure.
 FailureRate = Callable[[float, bool], float]

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from cloud.fleet import package, started
+from cloud.memory_store import MemoryStore
 
 from walle_rt.cloud import Piggyback
-from walle_rt.cloud.release import Controller, MemoryStore, Plan, Ramp
+from walle_rt.cloud.release import Controller, Plan, Ramp
 from walle_rt.errors import ArgumentError
 from walle_rt.link import HEADER, REPLY, add_header, device_header, request_hook, response_hook, up
 

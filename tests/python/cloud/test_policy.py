@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import pytest
 from cloud.fleet import package, wish
+from cloud.memory_store import MemoryStore
 from random_seed import random_seed
 
 from walle_rt._core import policy as native
-from walle_rt.cloud.release import Controller, MemoryStore, Plan, Policy
+from walle_rt.cloud.release import Controller, Plan, Policy
 from walle_rt.cloud.release._spans import normal, others
 from walle_rt.cloud.release._versions import APP, OS, BadVersionError, ranged
 from walle_rt.errors import ArgumentError, Error

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 from cloud.fleet import Fleet, package, started, wish
+from cloud.memory_store import MemoryStore
 
 from walle_rt.cloud.release import (
     Controller,
-    MemoryStore,
     Plan,
     Ramp,
     Report,

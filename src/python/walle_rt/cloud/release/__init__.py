@@ -1,6 +1,6 @@
 """Who runs what: policies, releases and their states, the guard that halts them.
 
-    controller = Controller(MemoryStore())
+    controller = Controller(store)  # a `Store`: the seam to a database
     wish = read_wish(Path("rank.toml").read_text())
     release = controller.draft(wish, package, actor="ada", now_s=time.time())
     controller.start(release.id, actor="ada", now_s=time.time())
@@ -15,7 +15,7 @@ from .policy import Policy
 from .ramp import Guard, Ramp
 from .release import Package, Release, State, Wish, read_wish, write_plan
 from .reports import Report, pack_reports, unpack_reports
-from .store import MemoryStore, Store
+from .store import Store
 from .trial import Claim, Counts, Trial
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Controller",
     "Counts",
     "Guard",
-    "MemoryStore",
     "Package",
     "Plan",
     "Policy",
