@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -156,6 +157,30 @@ def test_a_question_that_fails_is_told_and_holds_nothing_up(cloud: Cloud, text: 
     assert why in cloud.heard["d-1"][1].error
     assert [n for n, _, _ in answers(device)] == [1, 5]
     assert server.phase.stats().failed == 1
+
+
+def test_code_that_cannot_be_stopped_holds_up_nobody_else(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits in a host call: nothing of the VM runs that could look at an interrupt."""
+    over = threading.Event()
+    monkeypatch.setattr("walle_rt.cloud.phase._phase._log", lambda level, line: over.wait())
+    monkeypatch.setattr("walle_rt.cloud.phase._runner._GRACE_S", 0.1)
+    server, first, second = cloud.serve(), cloud.device("d-1"), cloud.device("d-2")
+    cloud.install(first, cloud.publish("1.0.1", "def answer(question):\n    print(1)\n", wall_ms=1000))
+    try:
+        with cloud.tunnel(first, "d-1"), cloud.tunnel(second, "d-2"):
+            say(first, 1)
+            until(lambda: len(cloud.heard["d-1"]) == 1)
+            say(second, 3)
+            say(first, 5)
+            until(lambda: len(cloud.heard["d-1"]) == 2 and len(cloud.heard["d-2"]) == 1)
+        assert not over.is_set()
+    finally:
+        over.set()
+    assert "a call of task 'asker' in native code that does not end" in cloud.heard["d-1"][0].error
+    assert "a package whose call did not end" in cloud.heard["d-1"][1].error, "no second thread is lost"
+    assert [n for n, _, _ in answers(second)] == [3] and server.phase.stats().failed == 2
 
 
 def test_a_package_that_nobody_published_is_a_failure(cloud: Cloud) -> None:

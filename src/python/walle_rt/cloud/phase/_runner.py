@@ -16,8 +16,10 @@ from ...task import FileKind, Package, TaskSpec
 from ...task._spec import CloudHalf
 from ...vm import VM, Isolate, LimitExceeded, Limits, TaskBundle
 from ._book import Question
+from ._worker import Worker
 
 _HELD = 8  # isolates: each has a model, and tasks that ask at one time are few
+_GRACE_S = 1.0  # beyond a question's wall-clock limit, within which the VM stops whatever can be stopped
 
 
 class PackageShelf(Protocol):
@@ -135,12 +137,18 @@ class Half:
 
 
 class Runner:
-    """Answers questions one after another; packages stay loaded. One thread."""
+    """Answers questions one after another; packages stay loaded. One caller.
+
+    A package whose code could not be stopped is not run again: each such call holds a thread and an isolate
+    for as long as it lasts.
+    """
 
     def __init__(self, shelf: PackageShelf, log: Callable[[int, str], None]) -> None:
         """Nothing is loaded yet."""
         self._shelf, self._log = shelf, log
         self._halves: OrderedDict[str, Half] = OrderedDict()
+        self._worker = Worker("walle-cloud-code")
+        self._stuck: set[str] = set()  # digests of packages
 
     def answer(self, question: Question) -> list[dict[str, Any]]:
         """Rows of the answer.
@@ -148,13 +156,16 @@ class Runner:
         Raises:
             Error: why there are none.
         """
+        if question.package in self._stuck:
+            raise _stuck(f"a package whose call did not end (task '{question.task}')")
         half = self._halves.pop(question.package, None) or Half(self._shelf, question.package, self._log)
         try:
             if half.task != question.task:
                 raise TaskError.of(
                     f"task '{question.task}'", f"'{half.task}'", "cloud phase", "look at who sends it"
                 )
-            rows = half.answer(question)
+            patience_s = half.half.limits.wall_ms / 1000 + _GRACE_S
+            rows = self._worker.run(lambda: half.answer(question), patience_s)
         except LimitExceeded:
             # It has not cleaned up behind itself: the next question gets a fresh one.
             half.close()
@@ -162,11 +173,15 @@ class Runner:
         except Error:
             self._hold(question.package, half)
             raise
+        if rows is None:
+            self._stuck.add(question.package)
+            raise _stuck(f"a call of task '{question.task}' in native code that does not end")
         self._hold(question.package, half)
         return rows
 
     def close(self) -> None:
         """Give all isolates up."""
+        self._worker.close()
         while self._halves:
             self._halves.popitem()[1].close()
 
@@ -174,6 +189,15 @@ class Runner:
         self._halves[package] = half
         if len(self._halves) > _HELD:
             self._halves.popitem(last=False)[1].close()
+
+
+def _stuck(given: str) -> TaskError:
+    return TaskError.of(
+        given,
+        "one that ends within wall_ms",
+        "cloud phase",
+        "publish a version with less to compute; this one runs again when the server is started anew",
+    )
 
 
 def _columns(data: bytes) -> dict[str, Any]:
