@@ -14,7 +14,7 @@ struct Limits {
   uint32_t wall_ms = 0;       // per call
   uint32_t cpu_ms = 0;        // per call, processor time of the calling thread
   uint32_t python_depth = 0;  // Python frames; 0: 1000
-  uint32_t stack_bytes = 0;   // C stack of a call; 0: all that its thread has (8 MB in a pool)
+  uint32_t stack_bytes = 0;   // C stack of a call; 0: all that its thread has
   uint64_t state_bytes = 0;   // what walle.kv may keep, for whoever opens the state; 0: 1 MB
   uint64_t log_bytes = 0;     // lines per call, each with what it costs beside its text; 0: 1 MB
   std::optional<std::vector<std::string>> imports;     // top-level names; nullopt: all

@@ -82,9 +82,6 @@ TEST_F(Given, LimitsThatCannotBeAreErrors) {
     const Result<std::unique_ptr<Isolate>> taken = pool_->take(limits);
     ASSERT_FALSE(taken.ok());
     EXPECT_EQ(taken.error().group(), base::ErrorGroup::argument);
-    const Outcome run = pool_->run(nullptr, "json", "dumps", {Value(1)}, limits);
-    ASSERT_FALSE(run.ok());
-    EXPECT_EQ(run.failure->type, "ValueError");
   }
 }
 
@@ -98,19 +95,6 @@ TEST_F(Given, LimitsMayChangeBetweenTwoCalls) {
   // Refused limits leave those that hold.
   EXPECT_FALSE(task->give({.host_calls = std::vector<std::string>{"x"}}, {}).ok());
   EXPECT_EQ(task->limits().heap_bytes, uint64_t{8} << 20);
-}
-
-TEST_F(Given, RunHasLimitsAndContextOfItsOwn) {
-  const auto spin = bundle("def f():\n    while True: pass\n");
-  EXPECT_EQ(pool_->run(spin, "main", "f", {}, {.wall_ms = 30}).failure->reason, Reason::wall);
-  std::vector<std::string> lines;
-  TaskContext context;
-  context.log = [&lines](base::LogLevel, std::string_view line) { lines.emplace_back(line); };
-  ASSERT_TRUE(pool_->run(bundle("def f():\n    print('x')\n"), "main", "f", {}, {}, context).ok());
-  EXPECT_EQ(lines, std::vector<std::string>{"x"});
-  // More stack than a worker has: a thread of its own.
-  const auto deep = bundle("import json\ndef f(n):\n    return len(json.loads('[' * n + ']' * n))\n");
-  EXPECT_TRUE(pool_->run(deep, "main", "f", {Value(5000)}, {.stack_bytes = 32 << 20}).ok());
 }
 
 TEST_F(Given, ABundleOpensFromParts) {

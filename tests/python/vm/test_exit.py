@@ -37,7 +37,10 @@ def test_a_pool_with_a_log_callback(vm: VM, lines: int, round_: int) -> None:
         from walle_rt.vm import Pool, TaskBundle
         pool = Pool(size=4, log=lambda level, line: print(line))
         bundle = TaskBundle.from_source({{"main": "def main(): print('hello')"}})
-        for _ in range({lines}): pool.run(bundle, "main")
+        for _ in range({lines}):
+            with pool.isolate() as isolate:
+                isolate.load(bundle)
+                isolate.call("main")
     """
     assert end(script) == "hello\n" * lines
 
@@ -78,7 +81,10 @@ STRANGERS = {
     "pools": """
         bundle = TaskBundle.from_source({"main": "def main():\\n  for i in range(2000): print(i)"})
         pool = Pool(size=2, log=lambda level, line: time.sleep(0.001))
-        while True: pool.run(bundle, "main")
+        while True:
+            with pool.isolate() as isolate:
+                isolate.load(bundle)
+                isolate.call("main")
     """,
 }
 

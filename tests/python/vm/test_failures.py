@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import run_python, run_walle
+from fresh import fresh_call
 
 from walle_rt.vm import VM, Isolate, Limits, Pool, TaskBundle, TaskFailed
 
@@ -178,7 +179,7 @@ def test_tracebacks_show_the_source(vm: VM, tmp_path: Path) -> None:
             (frame,) = fails(isolate, "f", 1).traceback
             assert frame.line == 3 and frame.source == ("" if name == "none" else "return (  y /")
     with pytest.raises(TaskFailed) as caught:
-        Pool(vm, size=1).run(bundle, "f", 1)
+        fresh_call(Pool(vm, size=1), bundle, "f", 1)
     assert caught.value.formatted().splitlines()[2] == "    return (  y /"
 
 

@@ -100,7 +100,6 @@ USES = {
     "compile": "TaskBundle.from_source({'main': 'x = 1'})",
     "pool": "Pool()",
     "take": "pool.take()",
-    "pool run": "pool.run(bundle, 'f')",
 }
 
 
@@ -119,7 +118,9 @@ if child == 0:
     except errors.ResourceError as error:
         print("fork" in str(error) and "spawn" in str(error))
     sys.exit(0)
-print(os.waitpid(child, 0)[1], isolate.call("f"), pool.run(bundle, "f"))
+taken = pool.take()
+taken.load(bundle)
+print(os.waitpid(child, 0)[1], isolate.call("f"), taken.call("f"))
 """
     assert after(script) == "True\n0 1 1\n"
 
@@ -187,21 +188,15 @@ except KeyboardInterrupt:
     assert after(script) == "interrupted True 1\n"
 
 
-def test_ctrl_c_ends_run_and_pool_run() -> None:
+def test_ctrl_c_ends_run() -> None:
     script = """
 press()
 try:
     Isolate().run("while True: pass")
 except KeyboardInterrupt:
     print("run")
-pool = Pool(size=1)
-press()
-try:
-    pool.run(TaskBundle.from_source({"main": "def f():\\n    while True: pass"}), "f")
-except KeyboardInterrupt:
-    print("pool", pool.stats().abandoned)
 """
-    assert after(script) == "run\npool 0\n"
+    assert after(script) == "run\n"
 
 
 def test_handlers_run_during_a_call_and_it_goes_on() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh import fresh_call
 
 from walle_rt import ArgumentError
 from walle_rt.vm import VM, Isolate, Pool, TaskBundle
@@ -728,7 +729,7 @@ def test_a_pool_has_imported_what_its_profile_names(vm: VM) -> None:
     source = "import sys\ndef main():\n    return [name in sys.modules for name in ('csv', 'json')]\n"
     bundle = TaskBundle.from_source({"main": source}, vm)
     for profile, expected in ((["csv"], [True, False]), ("std", [False, True]), ("bare", [False, False])):
-        assert Pool(vm, size=1, profile=profile).run(bundle, "main") == expected
+        assert fresh_call(Pool(vm, size=1, profile=profile), bundle, "main") == expected
     with pytest.raises(ArgumentError, match="import 'nonsense': no module named"):
         Pool(vm, size=1, profile=["nonsense"])
     with pytest.raises(ArgumentError, match="profile 'all'"):

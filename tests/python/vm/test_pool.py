@@ -1,4 +1,4 @@
-"""Pools: warm isolates, profiles, fresh state for every call, threads that can be given up."""
+"""Pools: warm isolates, profiles, fresh state for whoever takes one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh import fresh_call
 
 from walle_rt import ArgumentError
 from walle_rt.vm import VM, LimitExceeded, Limits, Pool, TaskBundle, TaskFailed
@@ -50,8 +51,8 @@ def test_profiles_differ_in_what_is_imported(vm: VM, bundle: TaskBundle) -> None
         "functools",
         "itertools",
     }
-    bare = set(Pool(vm, size=1).run(bundle, "loaded"))
-    warm = set(Pool(vm, size=1, profile="std").run(bundle, "loaded"))
+    bare = set(fresh_call(Pool(vm, size=1), bundle, "loaded"))
+    warm = set(fresh_call(Pool(vm, size=1, profile="std"), bundle, "loaded"))
     assert std <= warm and not std & bare
 
 
@@ -65,7 +66,7 @@ def test_warm_isolates_are_handed_out_and_replaced(vm: VM, bundle: TaskBundle) -
         assert isolate.call("count", 1) == 1
     pool.wait_until_full()
     stats = pool.stats()
-    assert (stats.handed_out, stats.cold, stats.abandoned) == (3, 0, 0) and stats.ready == 3
+    assert (stats.handed_out, stats.cold) == (3, 0) and stats.ready == 3
     with pool.isolate() as isolate:
         isolate.load(bundle)
         assert isolate.call("count", 1) == 1
@@ -73,13 +74,13 @@ def test_warm_isolates_are_handed_out_and_replaced(vm: VM, bundle: TaskBundle) -
 
 def test_an_empty_pool_makes_isolates_on_demand(vm: VM, bundle: TaskBundle) -> None:
     pool = Pool(vm, size=0)
-    assert pool.run(bundle, "count", 1) == 1
+    assert fresh_call(pool, bundle, "count", 1) == 1
     assert pool.stats().cold == 1
 
 
-def test_every_run_starts_fresh(vm: VM, bundle: TaskBundle) -> None:
+def test_every_isolate_is_fresh(vm: VM, bundle: TaskBundle) -> None:
     pool = Pool(vm, size=2)
-    assert [pool.run(bundle, "count", i) for i in range(6)] == [1] * 6
+    assert [fresh_call(pool, bundle, "count", i) for i in range(6)] == [1] * 6
 
 
 def test_many_threads_share_a_pool(vm: VM, bundle: TaskBundle) -> None:
@@ -87,7 +88,7 @@ def test_many_threads_share_a_pool(vm: VM, bundle: TaskBundle) -> None:
     results: list[Any] = []
 
     def body() -> None:
-        results.extend(pool.run(bundle, "count", i) for i in range(10))
+        results.extend(fresh_call(pool, bundle, "count", i) for i in range(10))
 
     threads = [threading.Thread(target=body) for _ in range(4)]
     for thread in threads:
@@ -103,24 +104,15 @@ def test_log_state_and_limits_reach_its_isolates(vm: VM, bundle: TaskBundle, tmp
     pool = Pool(
         vm, size=1, limits=limits, log=lambda level, line: lines.append(line), state=tmp_path / "state"
     )
-    pool.run(bundle, "talk", "hello")
+    fresh_call(pool, bundle, "talk", "hello")
     assert lines == ["hello"]
-    assert [pool.run(bundle, "keep") for _ in range(3)] == [1, 2, 3]
+    assert [fresh_call(pool, bundle, "keep") for _ in range(3)] == [1, 2, 3]
     with pytest.raises(LimitExceeded) as caught:
-        pool.run(bundle, "spin")
-    assert caught.value.limit == "wall" and pool.stats().abandoned == 0
+        fresh_call(pool, bundle, "spin")
+    assert caught.value.limit == "wall"
     with pytest.raises(TaskFailed) as failed:
-        pool.run(bundle, "fail")
+        fresh_call(pool, bundle, "fail")
     assert failed.value.type == "ValueError" and failed.value.traceback[-1].function == "fail"
-
-
-def test_a_stack_for_its_threads(vm: VM) -> None:
-    source = "import json\ndef f(n):\n    return len(json.loads('[' * n + ']' * n))\n"
-    bundle = TaskBundle.from_source({"main": source}, vm)
-    assert Pool(vm, size=1, limits=Limits(stack_bytes=16 << 20)).run(bundle, "f", 200) == 1
-    with pytest.raises(LimitExceeded) as caught:
-        Pool(vm, size=1, limits=Limits(stack_bytes=512 << 10)).run(bundle, "f", 5000)
-    assert caught.value.limit == "stack"
 
 
 def test_options_that_cannot_work_are_errors_at_once(vm: VM) -> None:

@@ -39,8 +39,8 @@ class TaskFailed(TaskError):  # noqa: N818 (reads as what happened)
     Attributes:
         type: the exception's class name.
         detail: its message.
-        limit: "" or the limit that was exceeded: heap, wall, cpu, stack, import, host_call, abandoned;
-            "cancelled" after cancel().
+        limit: "" or the limit that was exceeded: heap, wall, cpu, stack, import, host_call; "cancelled" after
+            cancel().
         traceback: Frames, outermost first.
         members: of an exception group, its exceptions as TaskFailed.
     """

@@ -23,7 +23,7 @@ class Limits:
         wall_ms: wall-clock time of one call, in milliseconds.
         cpu_ms: processor time of one call, in milliseconds.
         depth: nested Python calls (0: 1000).
-        stack_bytes: C stack of one call (0: all that the calling thread has; 8 MB on a pool's threads).
+        stack_bytes: C stack of one call (0: all that the calling thread has).
         state_bytes: what walle.kv may keep (0: 1 MB).
         log_bytes: what one call may log, 64 bytes a line beside its text (0: 1 MB). What is beyond it is
             dropped, and a last line says so.

@@ -6,11 +6,9 @@ import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .. import _core
 from ..errors import ArgumentError
-from .bundle import TaskBundle
 from .isolate import Isolate, Log
 from .library import VM
 from .limits import Limits, native_terms
@@ -20,12 +18,11 @@ _MOST_READY: int = _core.vm.most_ready()
 
 @dataclass(frozen=True)
 class PoolStats:
-    """Counters of one pool: isolates ready now, handed out, made on demand, and worker threads given up."""
+    """Counters of one pool: isolates ready now, handed out, and made on demand."""
 
     ready: int
     handed_out: int
     cold: int
-    abandoned: int
 
 
 def _imports_of(profile: str | Sequence[str]) -> list[str]:
@@ -47,10 +44,9 @@ class Pool:
         profile: what a ready isolate has imported already: nothing ("bare"), what most tasks import ("std"),
             or the modules of the library that this pool's tasks declare, as ["json", "re"]. Ten usual imports
             cost 10 to 17 ms and 1.9 MB on a first call; from such a pool they cost it nothing.
-        limits: of each isolate that take() and run() are not told otherwise, as for Isolate.
+        limits: of each isolate that take() is not told otherwise, as for Isolate.
         log: likewise.
         state: likewise.
-        grace_ms: how long run() waits after the wall limit before it gives a thread up, in milliseconds.
 
     Raises:
         ArgumentError: a profile with a name that is no module of the library, a size out of range or a
@@ -67,7 +63,6 @@ class Pool:
         limits: Limits | None = None,
         log: Log | None = None,
         state: str | os.PathLike[str] | None = None,
-        grace_ms: int = 1000,
     ) -> None:
         """Create the first isolate and start filling."""
         if not 0 <= size <= _MOST_READY:
@@ -77,12 +72,7 @@ class Pool:
         self.vm = vm or VM()
         self._given = (limits, log, state)
         self._terms = native_terms(self.vm._native, limits, log, state)
-        self._native = _core.vm.Pool.create(
-            self.vm._native,
-            size,
-            _imports_of(profile),
-            grace_ms,
-        )
+        self._native = _core.vm.Pool.create(self.vm._native, size, _imports_of(profile))
 
     def _terms_for(
         self, limits: Limits | None, log: Log | None, state: str | os.PathLike[str] | None
@@ -125,22 +115,6 @@ class Pool:
             yield isolate
         finally:
             isolate.close()
-
-    def run(self, bundle: TaskBundle | None, function: str, *args: Any, module: str = "main") -> Any:
-        """Call one function on a fresh isolate and a worker thread.
-
-        Returns:
-            The result, converted as the package describes.
-
-        Raises:
-            TaskFailed: the task raised.
-            LimitExceeded: a limit ended it. With a wall limit, a call that native code keeps from ending is
-                abandoned after `grace_ms` (limit "abandoned").
-            ArgumentError: an argument cannot cross.
-        """
-        return self._native.run(
-            self._terms, None if bundle is None else bundle._native, module, function, *args
-        )
 
     def wait_until_full(self) -> None:
         """Block until `size` isolates are ready."""
