@@ -394,15 +394,3 @@ def test_another_version_of_the_book_is_not_touched(tmp_path: Path) -> None:
         db.execute("PRAGMA user_version = 9")
     with pytest.raises(sqlite3.DatabaseError, match="version 9"):
         AnswerBook(tmp_path / "answers.db", tmp_path / "sink.sqlite")
-
-
-def test_a_sink_of_before_there_were_questions_gets_their_table(tmp_path: Path) -> None:
-    from walle_rt.cloud.sink import SinkStore
-
-    SinkStore(tmp_path / "sink.sqlite").close()
-    with sqlite3.connect(tmp_path / "sink.sqlite") as db:
-        db.execute("DROP TABLE questions")
-        db.execute("PRAGMA user_version = 1")
-    book = made_up(tmp_path, 1)
-    assert [q.package for q in book.next_questions()] == ["a" * 64]
-    book.close()

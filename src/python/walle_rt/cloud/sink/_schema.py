@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-VERSION = 2
+VERSION = 1
 
 _TABLES = """
 CREATE TABLE sources (
@@ -27,8 +27,6 @@ CREATE TABLE refusals (
   id INTEGER PRIMARY KEY, received INTEGER NOT NULL, device TEXT NOT NULL, stream TEXT NOT NULL,
   seq INTEGER NOT NULL, reason TEXT NOT NULL
 );
-"""
-_QUESTIONS = """
 CREATE TABLE questions (
   id INTEGER PRIMARY KEY AUTOINCREMENT, source INTEGER NOT NULL, seq INTEGER NOT NULL, ts INTEGER NOT NULL,
   received INTEGER NOT NULL, task TEXT NOT NULL, feature TEXT NOT NULL, package TEXT NOT NULL,
@@ -51,7 +49,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     """The sink's connection; what it commits outlives a power loss.
 
     Raises:
-        sqlite3.Error: a file that is no database, or of a newer version.
+        sqlite3.Error: a file that is no database, or of another version.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
@@ -61,9 +59,7 @@ def open_database(path: Path) -> sqlite3.Connection:
     db.execute("PRAGMA wal_autocheckpoint = 4000")
     (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == 0:
-        db.executescript(f"BEGIN; {_TABLES} {_QUESTIONS} PRAGMA user_version = {VERSION}; COMMIT")
-    elif version == 1:
-        db.executescript(f"BEGIN; {_QUESTIONS} PRAGMA user_version = {VERSION}; COMMIT")
+        db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT")
     elif version != VERSION:
         db.close()
         raise sqlite3.DatabaseError(f"a sink of version {version}; this one reads {VERSION}")

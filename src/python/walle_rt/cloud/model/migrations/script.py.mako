@@ -14,8 +14,3 @@ depends_on = None
 def upgrade() -> None:
     """One step forward."""
     ${upgrades}
-
-
-def downgrade() -> None:
-    """And back."""
-    ${downgrades}

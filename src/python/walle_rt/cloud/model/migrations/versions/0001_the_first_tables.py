@@ -40,9 +40,17 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("serial"),
     )
-    with op.batch_alter_table("devices", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_devices_seen"), ["seen"], unique=False)
-
+    op.create_index("ix_devices_seen", "devices", ["seen"])
+    op.create_table(
+        "certificates",
+        sa.Column("serial", sa.String(length=48), nullable=False),
+        sa.Column("device", sa.String(length=64), nullable=False),
+        sa.Column("expires", sa.Double(), nullable=False),
+        sa.ForeignKeyConstraint(["device"], ["devices.id"]),
+        sa.PrimaryKeyConstraint("serial"),
+    )
+    op.create_index("ix_certificates_device", "certificates", ["device"])
+    op.create_index("ix_certificates_expires", "certificates", ["expires"])
     op.create_table(
         "enrolment_codes",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -104,9 +112,7 @@ def upgrade() -> None:
         sa.Column("failures", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
-    with op.batch_alter_table("report_details", schema=None) as batch_op:
-        batch_op.create_index("report_details_of_release", ["release_id", "at"], unique=False)
-
+    op.create_index("report_details_of_release", "report_details", ["release_id", "at"])
     op.create_table(
         "scenarios",
         sa.Column("name", sa.String(length=64), nullable=False),
@@ -118,24 +124,15 @@ def upgrade() -> None:
         sa.Column("operator_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("scenario", sa.String(length=64), nullable=False),
         sa.Column("role", sa.String(length=16), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["operator_id"],
-            ["operators.id"],
-        ),
-        sa.ForeignKeyConstraint(
-            ["scenario"],
-            ["scenarios.name"],
-        ),
+        sa.ForeignKeyConstraint(["operator_id"], ["operators.id"]),
+        sa.ForeignKeyConstraint(["scenario"], ["scenarios.name"]),
         sa.PrimaryKeyConstraint("operator_id", "scenario"),
     )
     op.create_table(
         "kills",
         sa.Column("scenario", sa.String(length=64), nullable=False),
         sa.Column("task", sa.String(length=64), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["scenario"],
-            ["scenarios.name"],
-        ),
+        sa.ForeignKeyConstraint(["scenario"], ["scenarios.name"]),
         sa.PrimaryKeyConstraint("scenario", "task"),
     )
     op.create_table(
@@ -154,17 +151,12 @@ def upgrade() -> None:
         sa.Column("by", sa.String(length=64), nullable=False),
         sa.Column("created", sa.Double(), nullable=False),
         sa.Column("changed", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["scenario"],
-            ["scenarios.name"],
-        ),
+        sa.ForeignKeyConstraint(["scenario"], ["scenarios.name"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("number"),
     )
-    with op.batch_alter_table("releases", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_releases_scenario"), ["scenario"], unique=False)
-        batch_op.create_index(batch_op.f("ix_releases_state"), ["state"], unique=False)
-
+    op.create_index("ix_releases_scenario", "releases", ["scenario"])
+    op.create_index("ix_releases_state", "releases", ["state"])
     op.create_table(
         "tokens",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -176,17 +168,12 @@ def upgrade() -> None:
         sa.Column("role", sa.String(length=16), nullable=True),
         sa.Column("created", sa.Double(), nullable=False),
         sa.Column("expires", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["operator_id"],
-            ["operators.id"],
-        ),
+        sa.ForeignKeyConstraint(["operator_id"], ["operators.id"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("digest"),
     )
-    with op.batch_alter_table("tokens", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_tokens_expires"), ["expires"], unique=False)
-        batch_op.create_index(batch_op.f("ix_tokens_operator_id"), ["operator_id"], unique=False)
-
+    op.create_index("ix_tokens_expires", "tokens", ["expires"])
+    op.create_index("ix_tokens_operator_id", "tokens", ["operator_id"])
     op.create_table(
         "versions",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -198,10 +185,7 @@ def upgrade() -> None:
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("by", sa.String(length=64), nullable=False),
         sa.Column("created", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["scenario"],
-            ["scenarios.name"],
-        ),
+        sa.ForeignKeyConstraint(["scenario"], ["scenarios.name"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("scenario", "task", "version"),
     )
@@ -211,20 +195,14 @@ def upgrade() -> None:
         sa.Column("device", sa.String(length=16), nullable=False),
         sa.Column("control", sa.Boolean(), nullable=False),
         sa.Column("until", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["release_id"],
-            ["releases.id"],
-        ),
+        sa.ForeignKeyConstraint(["release_id"], ["releases.id"]),
         sa.PrimaryKeyConstraint("release_id", "device", "control"),
     )
     op.create_table(
         "failed_devices",
         sa.Column("release_id", sa.String(length=96), nullable=False),
         sa.Column("device", sa.String(length=16), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["release_id"],
-            ["releases.id"],
-        ),
+        sa.ForeignKeyConstraint(["release_id"], ["releases.id"]),
         sa.PrimaryKeyConstraint("release_id", "device"),
     )
     op.create_table(
@@ -232,43 +210,6 @@ def upgrade() -> None:
         sa.Column("release_id", sa.String(length=96), nullable=False),
         sa.Column("at", sa.Double(), nullable=False),
         sa.Column("share", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["release_id"],
-            ["releases.id"],
-        ),
+        sa.ForeignKeyConstraint(["release_id"], ["releases.id"]),
         sa.PrimaryKeyConstraint("release_id", "at"),
     )
-
-
-def downgrade() -> None:
-    """And back."""
-    op.drop_table("ramp_points")
-    op.drop_table("failed_devices")
-    op.drop_table("claims")
-    op.drop_table("versions")
-    with op.batch_alter_table("tokens", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_tokens_operator_id"))
-        batch_op.drop_index(batch_op.f("ix_tokens_expires"))
-
-    op.drop_table("tokens")
-    with op.batch_alter_table("releases", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_releases_state"))
-        batch_op.drop_index(batch_op.f("ix_releases_scenario"))
-
-    op.drop_table("releases")
-    op.drop_table("kills")
-    op.drop_table("grants")
-    op.drop_table("scenarios")
-    with op.batch_alter_table("report_details", schema=None) as batch_op:
-        batch_op.drop_index("report_details_of_release")
-
-    op.drop_table("report_details")
-    op.drop_table("report_counters")
-    op.drop_table("operators")
-    op.drop_table("epochs")
-    op.drop_table("enrolment_codes")
-    with op.batch_alter_table("devices", schema=None) as batch_op:
-        batch_op.drop_index(batch_op.f("ix_devices_seen"))
-
-    op.drop_table("devices")
-    op.drop_table("audit")
