@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +20,6 @@ import typer
 from ..errors import ArgumentError, Error, InternalError, NetworkError, ResourceError
 
 TIMEOUT_S = 30.0
-_CHUNK = 256 * 1024
 
 Server = Annotated[
     str | None,
@@ -134,58 +132,24 @@ class ServerApi:
         """PUT of bytes."""
         return self._ask("PUT", path, content, "application/octet-stream")
 
-    def get_bytes(self, path: str) -> bytes:
-        """GET of bytes, of a path of the whole server."""
-        connection = self._connection()
-        try:
-            connection.request("GET", self._base + path, headers={"Accept": "application/octet-stream"})
-            reply = connection.getresponse()
-            content = reply.read()
-        except (OSError, http.client.HTTPException) as error:
-            raise self._silent(error) from None
-        finally:
-            connection.close()
-        if reply.status != 200:
-            _told(reply.status, content, f"GET {path}")
-        return content
-
-    def _silent(self, error: Exception) -> NetworkError:
-        return NetworkError.of(
-            f"no answer ({type(error).__name__}: {error})",
-            "a server that runs",
-            self.url,
-            "start it: walle serve; or check --server",
-        )
-
-    def put_file(self, path: str, file: Path) -> Any:
-        """PUT of a file, which is never in memory whole."""
-        with file.open("rb") as opened:
-            size = os.fstat(opened.fileno()).st_size
-            pieces = iter(lambda: opened.read(_CHUNK), b"")
-            return self._ask("PUT", path, pieces, "application/octet-stream", size)
-
-    def _ask(
-        self,
-        method: str,
-        path: str,
-        body: bytes | Iterator[bytes] | None = None,
-        kind: str = "",
-        size: int | None = None,
-    ) -> Any:
+    def _ask(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> Any:
         headers = {"Accept": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         if body is not None:
             headers["Content-Type"] = kind
-        if size is not None:
-            headers["Content-Length"] = str(size)
         connection = self._connection()
         try:
             connection.request(method, self._base + "/api/v1" + path, body=body, headers=headers)
             reply = connection.getresponse()
             content = reply.read()
         except (OSError, http.client.HTTPException) as error:
-            raise self._silent(error) from None
+            raise NetworkError.of(
+                f"no answer ({type(error).__name__}: {error})",
+                "a server that runs",
+                self.url,
+                "start it: walle serve; or check --server",
+            ) from None
         finally:
             connection.close()
         return _told(reply.status, content, f"{method} {path}")

@@ -11,7 +11,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,27 +180,6 @@ class BlobStore:
             )
         told = {"Content-Range": f"bytes {start}-{stop - 1}/{size}", "Content-Length": str(stop - start)}
         return Part(206, start, stop, size, headers | told)
-
-    # -- care ----------------------------------------------------------------------------------------------
-
-    def is_whole(self, digest: str) -> bool:
-        """Whether the blob is there with the bytes of its digest; reads all of it."""
-        if digest not in self:
-            return False
-        with self.path(digest).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == digest
-
-    def keep_only(self, digests: Collection[str]) -> int:
-        """Remove every other blob; returns how many bytes that gives back.
-
-        Nothing may be published meanwhile: what it has uploaded is not named yet.
-        """
-        freed = 0
-        for digest in list(self.digests()):
-            if digest not in digests:
-                freed += self.path(digest).stat().st_size
-                self.path(digest).unlink()
-        return freed
 
 
 class Upload:

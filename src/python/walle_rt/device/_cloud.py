@@ -11,10 +11,8 @@ from typing import Any, Protocol
 
 from .. import _core
 from ..errors import ArgumentError
+from ..link import REPLY
 from ._transport import Headers, HttpTransport, Sink
-
-HEADER = "X-Walle"
-REPLY_HEADER = "X-Walle-Up"
 
 
 class Transport(Protocol):
@@ -175,6 +173,6 @@ def epoch_said(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> str | 
     """The value of X-Walle-Up among the headers of a reply, whatever their case; None without one."""
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     for name, value in pairs:
-        if name.lower() == REPLY_HEADER.lower():
+        if name.lower() == REPLY.lower():
             return value
     return None

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import ArgumentError
+from ..link import HEADER
 from ..results import Loss
 from ..stream import Catalog, EventKind, FieldType, Sensitivity
 from ..stream._catalog import Value
 from ..task import Task
 from ..vm import TaskBundle, library_path
 from ._cloud import (
-    HEADER,
     CloudState,
     Transport,
     epoch_said,

@@ -42,11 +42,6 @@ class Database:
         self._writer = threading.Lock()
         self.engine = _engine(self.url)
 
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether this is a file of one machine."""
-        return self.engine.dialect.name == "sqlite"
-
     def migrate(self) -> None:
         """Bring the tables to what this version of walle_rt needs; what is there is kept.
 

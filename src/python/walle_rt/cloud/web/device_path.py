@@ -23,6 +23,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
+from ..._core import policy
 from ...errors import ArgumentError, Error
 from .. import enrolment
 from ..companion import Companion
@@ -31,6 +32,7 @@ from . import metrics
 from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"
+_ASKED, _REPLY = (name.lower().encode() for name in (policy.HEADER, policy.REPLY))
 _METADATA = re.compile(r"/v1/tuf/metadata/((?:[0-9]{1,10}\.)?[a-z0-9][a-z0-9_-]{0,63}\.json)")
 _TARGET = re.compile(
     r"/v1/tuf/targets/((?:[a-z0-9][a-z0-9_-]{0,63}/){1,2}[0-9a-f]{64}\.[A-Za-z0-9._-]{1,200})"
@@ -55,7 +57,7 @@ class DevicePath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         path, method = scope["path"], scope["method"]
-        if header := _header(scope, b"x-walle"):
+        if header := _header(scope, _ASKED):
             send = self._telling(send, header)
         if method in ("GET", "HEAD"):
             if found := _BLOB.fullmatch(path):
@@ -88,7 +90,7 @@ class DevicePath:
             if message["type"] == "http.response.start":
                 newer = self._state.desk.newer(header)
                 if newer is not None:
-                    message["headers"] = [*message["headers"], (b"x-walle-up", str(newer).encode())]
+                    message["headers"] = [*message["headers"], (_REPLY, str(newer).encode())]
             await send(message)
 
         return told
