@@ -316,6 +316,15 @@ def test_reads_what_an_operator_writes() -> None:
     assert read.guard.bad_rate == 0.02 and read.guard.outstanding == 50
 
 
+def test_names_that_are_said_beside_the_text_may_be_left_out() -> None:
+    named = {"scenario": "shop", "task": "rank", "version": "1.2.0"}
+    assert read_wish(WISH, named) == read_wish(WISH)
+    assert read_wish("[ramp]\nseconds = 9", named).ramp.seconds == 9 and read_wish("", named).task == "rank"
+    assert read_wish('[release]\nversion = "2.0.0"', named).version == "2.0.0", "the text's own are its"
+    with pytest.raises(ArgumentError, match="no table"):
+        read_wish("")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

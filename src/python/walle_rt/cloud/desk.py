@@ -9,10 +9,8 @@ when the process dies between.
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import threading
-import tomllib
 from collections import Counter as Count
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -330,15 +328,7 @@ class Desk:
 
 def _wish(scenario: str, task: str, version: str, text: str) -> Wish:
     """The TOML text of a release, in which names that the request says may be left out."""
-    try:
-        given = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return read_wish(text)  # which tells the mistake
-    head = given.get("release", {})
-    if not isinstance(head, dict):
-        return read_wish(text)
-    tables = {**given, "release": {"scenario": scenario, "task": task, "version": version, **head}}
-    wish = read_wish(_toml(tables) if all(isinstance(table, dict) for table in tables.values()) else text)
+    wish = read_wish(text, {"scenario": scenario, "task": task, "version": version})
     if (wish.scenario, wish.task, wish.version) != (scenario, task, version):
         raise ArgumentError.of(
             f"a text for {wish.scenario}/{wish.task} {wish.version}",
@@ -347,20 +337,6 @@ def _wish(scenario: str, task: str, version: str, text: str) -> Wish:
             "leave scenario, task and version out of it",
         )
     return wish
-
-
-def _toml(tables: dict[str, Any]) -> str:
-    """Tables of plain values; JSON's texts and numbers are TOML's, too.
-
-    Anything else becomes a text, which the reader refuses with the key's name.
-    """
-    lines = []
-    for name, table in tables.items():
-        lines.append(f"[{json.dumps(name)}]")
-        for key, value in table.items():
-            plain = value if isinstance(value, str | int | float | bool) else str(value)
-            lines.append(f"{json.dumps(key)} = {json.dumps(plain)}")
-    return "\n".join(lines)
 
 
 def _detail(report: Report, cohort: str, now: float) -> ReportDetail:

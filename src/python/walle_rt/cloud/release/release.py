@@ -202,8 +202,12 @@ def _table(given: Mapping[str, Any], name: str, keys: Mapping[str, str], kind: t
     return kind(**values)
 
 
-def read_wish(text: str) -> Wish:
+def read_wish(text: str, named: Mapping[str, str] | None = None) -> Wish:
     """A release's TOML text: ``[release]``, ``[ramp]``, ``[guard]`` (docs/reference/release-policy.md).
+
+    Args:
+        text: of the release.
+        named: scenario, task and version as somebody has said them beside the text, which may leave them out.
 
     Raises:
         ArgumentError: no TOML, a key that is unknown or missing, a value of another type, a mistake in the
@@ -214,9 +218,10 @@ def read_wish(text: str) -> Wish:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ArgumentError.of(str(error), "TOML", "release text", _MANUAL) from None
     _known(given, {"release": 0, "ramp": 0, "guard": 0}, "release text")
-    head = given.get("release")
+    head = given.get("release", None if named is None else {})
     if not isinstance(head, dict):
         raise ArgumentError.of("no table [release]", "one", "release text", _MANUAL)
+    head = {**(named or {}), **head}
     _known(head, {"scenario": 0, "task": 0, "version": 0, "policy": 0}, "[release]")
     for key in ("scenario", "task", "version"):
         if key not in head:
