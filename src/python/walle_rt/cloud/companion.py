@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from . import metrics
 from .catalogue import PublishedPackages
 from .desk import Desk
 from .enrolment import Doorman, note_seen, removed
@@ -16,7 +17,6 @@ from .inbox import Inbox
 from .sink import Keeper, read_limits
 from .state import ServerState, Settings
 from .tunnel_end import TunnelEnd, open_tunnel
-from .web import metrics
 
 _SWEEP_S = 60.0
 LOG = logging.getLogger("walle_rt.cloud")

@@ -22,12 +22,12 @@ from sqlalchemy.orm import Session
 
 from .. import _core
 from ..errors import ArgumentError, Error
+from . import metrics
 from .catalogue import find_version
 from .model.tables import Counter, Device, Epoch, RampPoint, ReportDetail
 from .release import Controller, Package, Plan, Release, Report, State, Wish, read_wish, unpack_reports
 from .release_store import DatabaseStore
 from .state import ServerState
-from .web import metrics
 
 LOG = logging.getLogger("walle_rt.cloud")
 

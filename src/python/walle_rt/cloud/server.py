@@ -20,9 +20,9 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import ResourceError
+from . import metrics
 from .companion import Companion
 from .tls import shown_of
-from .web import metrics
 from .web.app import build
 
 LOG = logging.getLogger("walle_rt.cloud")

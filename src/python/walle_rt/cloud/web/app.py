@@ -11,8 +11,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, FastAPI, Response
 
 from ... import __version__
+from .. import metrics
 from ..companion import Companion
-from . import accounts, cloud_phase, devices, errors, metrics, pages, releases, scenarios, tables
+from . import accounts, cloud_phase, devices, errors, pages, releases, scenarios, tables
 from .auth import Somebody, operator
 from .device_path import PREFIX, DevicePath
 from .git import PREFIX as GIT

@@ -25,10 +25,9 @@ from starlette.concurrency import run_in_threadpool
 
 from ..._core import policy
 from ...errors import ArgumentError, Error
-from .. import enrolment
+from .. import enrolment, metrics
 from ..companion import Companion
 from ..ranges import one_range
-from . import metrics
 from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"
