@@ -26,8 +26,8 @@ from starlette.concurrency import run_in_threadpool
 from ..._core import policy
 from ...errors import ArgumentError, Error
 from .. import enrolment, metrics
+from ..blobs import one_range
 from ..companion import Companion
-from ..ranges import one_range
 from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"

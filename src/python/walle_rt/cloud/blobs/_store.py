@@ -18,8 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from ..errors import ArgumentError, ResourceError
-from .ranges import one_range
+from ...errors import ArgumentError, ResourceError
+from ._ranges import one_range
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _STEP = 1 << 18  # bytes read or hashed at a time

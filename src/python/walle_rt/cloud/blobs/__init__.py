@@ -1,0 +1,6 @@
+"""Files by their SHA-256, in a folder: what packages and repositories point at."""
+
+from ._ranges import one_range
+from ._store import BlobStore, Part
+
+__all__ = ["BlobStore", "Part", "one_range"]
