@@ -35,8 +35,8 @@ from device_fleet import TASK, catalog
 from served import Served, served
 
 from walle_rt import ResourceError
-from walle_rt.cloud.authority import Authority
 from walle_rt.cloud.broker import find_mosquitto
+from walle_rt.cloud.trust.authority import Authority
 from walle_rt.cloud.tunnel_end import TunnelEnd
 from walle_rt.device import Device
 from walle_rt.vm import VM

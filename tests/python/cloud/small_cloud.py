@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from walle_rt import _core
-from walle_rt.cloud.authority import Authority
 from walle_rt.cloud.release.reports import Report, unpack_reports
 from walle_rt.cloud.trust import KeyFolder, TaskRepository
+from walle_rt.cloud.trust.authority import Authority
 from walle_rt.task import PackedTask, Task
 
 SCENARIO = "shop"

@@ -26,7 +26,6 @@ from typing import Any
 from sqlalchemy import func, select
 
 from ..errors import ArgumentError, ResourceError
-from .authority import DEVICE_DAYS, Authority
 from .blobs import BlobStore
 from .git import ScenarioRepository
 from .model import Database
@@ -34,6 +33,7 @@ from .model.accounts import add_operator, hash_password, new_password
 from .model.audit import append
 from .model.tables import Operator, Scenario
 from .trust import KeyFolder, TaskRepository
+from .trust.authority import DEVICE_DAYS, Authority
 
 FIRST_OPERATOR = "admin"
 _SIGN_AGAIN = timedelta(hours=8)  # of the timestamp's day: a weekend's outage of two nights is told in time

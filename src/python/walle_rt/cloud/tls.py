@@ -14,8 +14,8 @@ from datetime import datetime
 from pathlib import Path
 
 from ..errors import ArgumentError, ResourceError
-from .authority import Authority
 from .state import ServerState, Settings
+from .trust.authority import Authority
 
 LOG = logging.getLogger("walle_rt.cloud")
 

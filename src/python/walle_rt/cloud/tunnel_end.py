@@ -16,11 +16,11 @@ from typing import Any
 
 from ..errors import Error
 from ..whole_files import write_whole
-from .authority import Authority
 from .broker import Broker, BrokerSettings
 from .phase import PackageShelf
 from .phase._phase import open_phase
 from .sink import Endpoint, FeatureTables, Sink, SinkStore
+from .trust.authority import Authority
 
 LOG = logging.getLogger("walle_rt.cloud")
 

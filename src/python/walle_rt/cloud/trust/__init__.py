@@ -3,6 +3,7 @@
 The offline keys of ``root`` and ``targets`` say which keys count; a key per scenario says which versions of
 its tasks are authentic; the online keys of ``snapshot`` and ``timestamp`` say what is current, and the online
 ``director`` chooses among what is authentic. docs/concepts/trust.md tells who can do what with a stolen key.
+``authority`` says which devices are the server's own.
 """
 
 from .keys import KeyFolder, Scheme

@@ -26,8 +26,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ..errors import ArgumentError
-from ..whole_files import write_whole
+from ...errors import ArgumentError
+from ...whole_files import write_whole
 
 DEVICE_DAYS = 365.0
 _RENEWED_AFTER = 2 / 3  # of a certificate's time: a device that is off for four months still has one
