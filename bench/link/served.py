@@ -10,7 +10,7 @@ from cloud.servers import Child
 
 from walle_rt.cli.server_api import ServerApi
 from walle_rt.cloud.git import Author
-from walle_rt.cloud.publishing import ServerTarget, publish
+from walle_rt.cloud.service.publishing import ServerTarget, publish
 
 SCENARIO, TASK = "bench", "words"
 PASSWORD = "the bench's own password"

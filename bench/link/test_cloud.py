@@ -36,8 +36,8 @@ from served import Served, served
 
 from walle_rt import ResourceError
 from walle_rt.cloud.broker import find_mosquitto
+from walle_rt.cloud.service.tunnel_end import TunnelEnd
 from walle_rt.cloud.trust.authority import Authority
-from walle_rt.cloud.tunnel_end import TunnelEnd
 from walle_rt.device import Device
 from walle_rt.vm import VM
 

@@ -26,8 +26,8 @@ from cloud.servers import Clock, Desk, Device
 from cloud.test_releases import publish
 
 from walle_rt import _core
-from walle_rt.cloud import enrolment, inbox
 from walle_rt.cloud.release import Plan, Report, pack_reports
+from walle_rt.cloud.service import enrolment, inbox
 from walle_rt.cloud.web import device_path
 from walle_rt.link import device_header
 

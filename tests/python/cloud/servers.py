@@ -34,11 +34,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from sqlalchemy import create_engine
 
 from walle_rt.cloud.broker._mosquitto import _end_leftover
-from walle_rt.cloud.companion import Companion
-from walle_rt.cloud.enrolment import signed_bytes
 from walle_rt.cloud.model.accounts import hash_password, make_token
 from walle_rt.cloud.model.tables import Grant, Operator
-from walle_rt.cloud.state import Settings
+from walle_rt.cloud.service.companion import Companion
+from walle_rt.cloud.service.enrolment import signed_bytes
+from walle_rt.cloud.service.state import Settings
 from walle_rt.cloud.web.app import build
 
 SOURCES = Path(__file__).resolve().parents[3] / "src" / "python"

@@ -20,7 +20,7 @@ from waits import PATIENCE_S, until
 
 from walle_rt import device as devices
 from walle_rt.cli.server_api import ServerApi
-from walle_rt.cloud.enrolment import MOST_CERTIFICATES, removed
+from walle_rt.cloud.service.enrolment import MOST_CERTIFICATES, removed
 from walle_rt.cloud.trust.authority import DEVICE_DAYS, Authority
 from walle_rt.vm import VM, library_path
 

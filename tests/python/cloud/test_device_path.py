@@ -15,7 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from walle_rt.cloud.blobs import one_range
-from walle_rt.cloud.enrolment import SKEW_S
+from walle_rt.cloud.service.enrolment import SKEW_S
 
 CONTENT = random.Random(5).randbytes(1_000_003)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

@@ -25,7 +25,7 @@ from test_git import ADA, Quiet
 from walle_rt.cloud.blobs import BlobStore
 from walle_rt.cloud.git import GitApp, Pointer, ScenarioRepository, token_of
 from walle_rt.cloud.git.remote import HttpGit
-from walle_rt.cloud.publishing import FolderTarget, fetch_files, folder_files, publish
+from walle_rt.cloud.service.publishing import FolderTarget, fetch_files, folder_files, publish
 from walle_rt.cloud.trust import KeyFolder, TaskRepository
 from walle_rt.device import Device
 from walle_rt.errors import ArgumentError, NetworkError, ResourceError
@@ -177,7 +177,7 @@ def test_without_the_keys_nothing_is_listed(place: Path, tmp_path: Path) -> None
 KILLED = """
 import os, sys
 from pathlib import Path
-from walle_rt.cloud import publishing
+from walle_rt.cloud.service import publishing
 from walle_rt.cloud.git import Author
 from walle_rt.cloud.trust import KeyFolder
 place, folder, stop = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -279,7 +279,7 @@ def server(tmp_path: Path) -> Iterator[ApiInMemory]:
 
 
 def target_of(server: ApiInMemory, token: str = "secret") -> Any:
-    from walle_rt.cloud.publishing import ServerTarget
+    from walle_rt.cloud.service.publishing import ServerTarget
 
     return ServerTarget(server, token, "shop")
 

@@ -16,7 +16,7 @@ from cloud.servers import Child, Device, opened_desk
 from waits import PATIENCE_S
 
 from walle_rt.cli.server_api import ServerApi
-from walle_rt.cloud.tunnel_end import jitter_s
+from walle_rt.cloud.service.tunnel_end import jitter_s
 
 mosquitto = pytest.mark.skipif(
     shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin:/usr/bin") is None,

@@ -59,10 +59,10 @@ def main(
 ) -> None:
     """Serve devices and operators from a folder."""
     try:
-        from ..cloud.companion import Companion
         from ..cloud.logs import to_stderr
         from ..cloud.server import serve
-        from ..cloud.state import FIRST_OPERATOR, Settings
+        from ..cloud.service.companion import Companion
+        from ..cloud.service.state import FIRST_OPERATOR, Settings
     except ModuleNotFoundError as error:
         raise ResourceError.of(
             f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"

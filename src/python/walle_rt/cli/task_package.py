@@ -31,7 +31,7 @@ Keys = Annotated[
 def _publishing() -> ModuleType:
     """The server's part, which an extra brings."""
     try:
-        from ..cloud import publishing
+        from ..cloud.service import publishing
     except ModuleNotFoundError as error:
         raise ResourceError.of(
             f"no package '{error.name}'",

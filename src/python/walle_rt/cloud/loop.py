@@ -28,7 +28,7 @@ from ..errors import DeadlineError, ResourceError, TaskError
 from ..task import FileKind
 from ..tracing import join_traces
 from .git import Author
-from .publishing import ServerTarget, publish
+from .service.publishing import ServerTarget, publish
 
 SCENARIO = "demo"
 _PATIENCE_S = 90.0

@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ..errors import ResourceError
 from . import metrics
-from .companion import Companion
+from .service.companion import Companion
 from .tls import shown_of
 from .web.app import build
 

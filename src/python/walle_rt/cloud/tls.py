@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ..errors import ArgumentError, ResourceError
-from .state import ServerState, Settings
+from .service.state import ServerState, Settings
 from .trust.authority import Authority
 
 LOG = logging.getLogger("walle_rt.cloud")

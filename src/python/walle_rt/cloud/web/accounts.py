@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from ..companion import Companion
 from ..model import accounts
 from ..model.accounts import MAX_PASSWORD, MIN_PASSWORD, MOST_API_DAYS, Person, Role
 from ..model.audit import append
 from ..model.tables import Grant, Operator, Scenario, Token
+from ..service.companion import Companion
 from .auth import Admin, Anyone, Owner, Somebody, State
 from .errors import RefusalError, conflict, not_found
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Response
 
 from ... import __version__
 from .. import metrics
-from ..companion import Companion
+from ..service.companion import Companion
 from . import accounts, cloud_phase, devices, errors, pages, releases, scenarios, tables
 from .auth import Somebody, operator
 from .device_path import PREFIX, DevicePath

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
-from ..companion import Companion
 from ..model.accounts import Person, Role, person_of
+from ..service.companion import Companion
 from .errors import RefusalError
 
 COOKIE = "walle"

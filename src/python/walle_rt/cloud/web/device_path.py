@@ -25,9 +25,10 @@ from starlette.concurrency import run_in_threadpool
 
 from ..._core import policy
 from ...errors import ArgumentError, Error
-from .. import enrolment, metrics
+from .. import metrics
 from ..blobs import one_range
-from ..companion import Companion
+from ..service import enrolment
+from ..service.companion import Companion
 from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"

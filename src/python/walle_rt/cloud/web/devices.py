@@ -9,9 +9,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
-from .. import enrolment
 from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device
+from ..service import enrolment
 from .accounts import NAME
 from .auth import Admin, State
 from .errors import not_found

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from a2wsgi import WSGIMiddleware
 
-from ..companion import Companion
 from ..git import GitApp
 from ..git.serve import token_of
 from ..model.accounts import Role, person_of
+from ..service.companion import Companion
 from .guard import App
 
 PREFIX = "/git/"

@@ -17,10 +17,10 @@ from jinja2 import Environment, FileSystemLoader
 from sqlalchemy import func, select
 from starlette.concurrency import run_in_threadpool
 
-from ..companion import Companion
 from ..model.accounts import Person, Role, end_token, person_of
 from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Scenario, Version
+from ..service.companion import Companion
 from . import plots, releases
 from .accounts import log_in
 from .auth import COOKIE, need, state_of

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
-from ..companion import Companion
 from ..model.accounts import Role
 from ..model.tables import Counter, Epoch, Release, ReportDetail
+from ..service.companion import Companion
 from .accounts import Name
 from .auth import Releaser, Somebody, State, Viewer, need
 from .errors import RefusalError, not_found

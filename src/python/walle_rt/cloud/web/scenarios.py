@@ -11,9 +11,9 @@ from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
 from ...errors import ArgumentError
-from ..catalogue import MOST_MANIFEST, publish
 from ..model.accounts import Role
 from ..model.tables import Scenario, Version
+from ..service.catalogue import MOST_MANIFEST, publish
 from ..trust.team import MOST_ROLE
 from .accounts import Name
 from .auth import Admin, Author, Somebody, State, Viewer

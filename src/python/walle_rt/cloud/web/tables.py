@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.background import BackgroundTask
 
 from ...errors import ArgumentError
-from ..companion import Companion
+from ..service.companion import Companion
 from ..sink import FeatureTable, FeatureTables
 from .auth import Admin, State
 from .errors import not_found

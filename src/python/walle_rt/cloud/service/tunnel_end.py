@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import Error
-from ..whole_files import write_whole
-from .broker import Broker, BrokerSettings
-from .phase import PackageShelf
-from .phase._phase import open_phase
-from .sink import Endpoint, FeatureTables, Sink, SinkStore
-from .trust.authority import Authority
+from ...errors import Error
+from ...whole_files import write_whole
+from ..broker import Broker, BrokerSettings
+from ..phase import PackageShelf
+from ..phase._phase import open_phase
+from ..sink import Endpoint, FeatureTables, Sink, SinkStore
+from ..trust.authority import Authority
 
 LOG = logging.getLogger("walle_rt.cloud")
 

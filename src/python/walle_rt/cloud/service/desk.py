@@ -20,12 +20,12 @@ from sqlalchemy import func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from .. import _core
-from ..errors import ArgumentError, Error
-from . import metrics
+from ... import _core
+from ...errors import ArgumentError, Error
+from .. import metrics
+from ..model.tables import Counter, Device, Epoch, RampPoint, ReportDetail
+from ..release import Controller, Package, Plan, Release, Report, State, Wish, read_wish, unpack_reports
 from .catalogue import find_version
-from .model.tables import Counter, Device, Epoch, RampPoint, ReportDetail
-from .release import Controller, Package, Plan, Release, Report, State, Wish, read_wish, unpack_reports
 from .release_store import DatabaseStore
 from .state import ServerState
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from ..errors import NetworkError
+from ...errors import NetworkError
 
 MOST_WAITING = 4096  # batches of reports; beyond that devices are sent away until later
 MOST_TOGETHER = 256

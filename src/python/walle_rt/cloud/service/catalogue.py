@@ -7,12 +7,12 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from ..errors import ArgumentError, ResourceError
-from ..task import Package
-from .model.audit import append
-from .model.tables import Scenario, Version
+from ...errors import ArgumentError, ResourceError
+from ...task import Package
+from ..model.audit import append
+from ..model.tables import Scenario, Version
+from ..trust import Version as Listed
 from .state import ServerState
-from .trust import Version as Listed
 
 MOST_MANIFEST = 1024 * 1024
 

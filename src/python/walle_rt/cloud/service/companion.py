@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from . import metrics
+from .. import metrics
+from ..sink import Keeper, read_limits
 from .catalogue import PublishedPackages
 from .desk import Desk
 from .enrolment import Doorman, note_seen, removed
 from .inbox import Inbox
-from .sink import Keeper, read_limits
 from .state import ServerState, Settings
 from .tunnel_end import TunnelEnd, open_tunnel
 

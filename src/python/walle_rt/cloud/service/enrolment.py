@@ -21,12 +21,12 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select, update
 
-from ..errors import ArgumentError
-from .model.accounts import digest_of
-from .model.audit import append
-from .model.tables import Certificate, Device, EnrolmentCode
+from ...errors import ArgumentError
+from ..model.accounts import digest_of
+from ..model.audit import append
+from ..model.tables import Certificate, Device, EnrolmentCode
+from ..trust.authority import Issued, verify
 from .state import ServerState
-from .trust.authority import Issued, verify
 
 CODE_S = 7 * 86400
 MOST_CODES = 1000

@@ -15,11 +15,11 @@ from typing import Any
 from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from .model.audit import append
-from .model.tables import Claim, Epoch, FailedDevice, Kill
-from .model.tables import Release as Row
-from .release import Release
-from .release.store import Detail
+from ..model.audit import append
+from ..model.tables import Claim, Epoch, FailedDevice, Kill
+from ..model.tables import Release as Row
+from ..release import Release
+from ..release.store import Detail
 
 _Place = tuple[str, str, bool]  # release, device, whether it is control
 _GONE = delete(Claim).where(

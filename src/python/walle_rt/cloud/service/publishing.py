@@ -1,6 +1,6 @@
 """Publishing a version of a task: its files, its history, and that it is authentic.
 
->>> from walle_rt.cloud.publishing import FolderTarget, publish
+>>> from walle_rt.cloud.service.publishing import FolderTarget, publish
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, Protocol
 
 from dulwich.config import StackedConfig
 
-from ..errors import ArgumentError, ResourceError
-from ..task import Package, Task
-from .blobs import BlobStore
-from .git import LARGEST_FILE, Author, Pointer, ScenarioRepository
-from .git.remote import Edition, GitTarget, HttpGit, LocalGit
-from .trust import Expiry, KeyFolder, TaskRepository, next_role
+from ...errors import ArgumentError, ResourceError
+from ...task import Package, Task
+from ..blobs import BlobStore
+from ..git import LARGEST_FILE, Author, Pointer, ScenarioRepository
+from ..git.remote import Edition, GitTarget, HttpGit, LocalGit
+from ..trust import Expiry, KeyFolder, TaskRepository, next_role
 
 _ROOT_FILES = (".gitattributes", ".gitignore")  # hidden files that belong to a repository
 

@@ -25,15 +25,15 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from ..errors import ArgumentError, ResourceError
-from .blobs import BlobStore
-from .git import ScenarioRepository
-from .model import Database
-from .model.accounts import add_operator, hash_password, new_password
-from .model.audit import append
-from .model.tables import Operator, Scenario
-from .trust import KeyFolder, TaskRepository
-from .trust.authority import DEVICE_DAYS, Authority
+from ...errors import ArgumentError, ResourceError
+from ..blobs import BlobStore
+from ..git import ScenarioRepository
+from ..model import Database
+from ..model.accounts import add_operator, hash_password, new_password
+from ..model.audit import append
+from ..model.tables import Operator, Scenario
+from ..trust import KeyFolder, TaskRepository
+from ..trust.authority import DEVICE_DAYS, Authority
 
 FIRST_OPERATOR = "admin"
 _SIGN_AGAIN = timedelta(hours=8)  # of the timestamp's day: a weekend's outage of two nights is told in time
