@@ -18,7 +18,7 @@ from commands import run_walle
 from waits import PATIENCE_S, until
 
 from walle_rt import _core, device
-from walle_rt.cloud.tls import Shown
+from walle_rt.cloud.serve.tls import Shown
 from walle_rt.cloud.trust.authority import Authority
 from walle_rt.errors import ArgumentError, NetworkError
 

@@ -59,8 +59,8 @@ def main(
 ) -> None:
     """Serve devices and operators from a folder."""
     try:
-        from ..cloud.logs import to_stderr
-        from ..cloud.server import serve
+        from ..cloud.serve.logs import to_stderr
+        from ..cloud.serve.server import serve
         from ..cloud.service.companion import Companion
         from ..cloud.service.state import FIRST_OPERATOR, Settings
     except ModuleNotFoundError as error:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from ..errors import ArgumentError, ResourceError
-from .service.state import ServerState, Settings
-from .trust.authority import Authority
+from ...errors import ArgumentError, ResourceError
+from ..service.state import ServerState, Settings
+from ..trust.authority import Authority
 
 LOG = logging.getLogger("walle_rt.cloud")
 

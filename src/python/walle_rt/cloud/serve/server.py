@@ -19,11 +19,11 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ..errors import ResourceError
-from . import metrics
-from .service.companion import Companion
+from ...errors import ResourceError
+from .. import metrics
+from ..service.companion import Companion
+from ..web.app import build
 from .tls import shown_of
-from .web.app import build
 
 LOG = logging.getLogger("walle_rt.cloud")
 _HEAD_S = 10.0  # within which a request's head lines must have come
