@@ -1,4 +1,5 @@
-"""No modules of walle_rt import each other in a circle, and `import walle_rt` brings NumPy alone along.
+"""No modules of walle_rt import each other in a circle, the server's rooms keep their floors, and
+`import walle_rt` brings NumPy alone along.
 
 Read from the sources, nothing is imported. An import inside a function counts like one at the top: it hides
 a circle, it does not remove it. One under `if TYPE_CHECKING:` does not count, as it never runs. Whoever takes
@@ -24,6 +25,33 @@ SERVER = f"{PACKAGE}.cloud"  # the server's side, which no device has
 # Those that import it when they run.
 SERVER_COMMANDS = {f"{PACKAGE}.cli.{name}" for name in ("demo", "keys", "serve", "task_package")}
 NATIVE = f"{PACKAGE}._core"  # the extension module, which imports nothing while it is loaded
+
+
+@dataclass(frozen=True)
+class Room:
+    """A package or module of walle_rt.cloud: its floor, and all rooms that it may import, which lie below."""
+
+    floor: int
+    uses: tuple[str, ...] = ()
+
+
+# The table of docs/concepts/house.md.
+ROOMS = {
+    "metrics": Room(0),
+    "model": Room(0),
+    "blobs": Room(0),
+    "trust": Room(0),
+    "release": Room(0),
+    "sink": Room(0),
+    "phase": Room(0),
+    "broker": Room(0),
+    "piggyback": Room(0),
+    "git": Room(1, ("blobs",)),
+    "service": Room(2, ("metrics", "model", "blobs", "trust", "release", "sink", "phase", "broker", "git")),
+    "web": Room(3, ("metrics", "model", "blobs", "trust", "sink", "phase", "git", "service")),
+    "serve": Room(4, ("metrics", "trust", "service", "web")),
+    "loop": Room(4, ("git", "service")),
+}
 
 
 @dataclass(frozen=True)
@@ -80,6 +108,21 @@ def executed(target: str, importer: str, modules: set[str]) -> list[str]:
     return [m for m in chain if m in modules and (m == target or not begun.startswith(f"{m}."))]
 
 
+def shown(room: str) -> str:
+    """A room with its floor."""
+    return f"{room} (floor {ROOMS[room].floor})" if room in ROOMS else f"'{room}'"
+
+
+def table_problems() -> list[str]:
+    """The table itself must not climb."""
+    return [
+        f"table: {shown(name)} uses {shown(lower)}"
+        for name, room in ROOMS.items()
+        for lower in room.uses
+        if ROOMS[lower].floor >= room.floor
+    ]
+
+
 def circles(edges: dict[str, set[str]]) -> list[list[str]]:
     """Sets of modules each of which reaches all others of its set."""
     reached: dict[str, set[str]] = {}
@@ -109,6 +152,11 @@ def loaded_by(start: str, edges: dict[str, set[str]]) -> set[str]:
 def is_server(module: str) -> bool:
     """Whether a module is of the server's side."""
     return f"{module}.".startswith(f"{SERVER}.")
+
+
+def room_of(module: str) -> str:
+    """The room of the server that a module lies in; "" for what is in none: other modules, the package."""
+    return module.removeprefix(f"{SERVER}.").partition(".")[0] if module.startswith(f"{SERVER}.") else ""
 
 
 class Tree:
@@ -143,8 +191,27 @@ class Tree:
             if found.at_top:
                 self.at_once[name].add(module)
 
+    def climbs(self) -> list[str]:
+        """Modules in no room of the server, and imports that the table of its rooms does not have."""
+        told = []
+        for module in sorted(filter(room_of, self.edges)):
+            room = room_of(module)
+            if room not in ROOMS:
+                told.append(f"{self.files[module]}: lies in no room of the server's table")
+                continue
+            may = {"", room, *ROOMS[room].uses}
+            first: dict[str, int] = {}  # line of a room's first import
+            for other in self.edges[module]:
+                line = self.lines[module, other]
+                first[room_of(other)] = min(line, first.get(room_of(other), line))
+            told += [
+                f"{self.files[module]}:{first[other]}: {shown(room)} must not import {shown(other)}"
+                for other in sorted(first.keys() - may)
+            ]
+        return told
+
     def problems(self) -> list[str]:
-        """Circles, and foreign packages that the first import would bring along."""
+        """Circles, climbs, and foreign packages that the first import would bring along."""
         told = []
         for circle in circles(self.edges):
             steps = [(m, n) for m in circle for n in sorted(self.edges[m]) if n in circle]
@@ -156,6 +223,7 @@ class Tree:
             for n in sorted(self.edges[m])
             if is_server(n) and not is_server(m) and m not in SERVER_COMMANDS
         ]
+        told += table_problems() + self.climbs()
         first = loaded_by(PACKAGE, self.at_once)
         told += [
             f"{self.files[name]}:{line}: `import {PACKAGE}` must not need {top}"
@@ -170,7 +238,7 @@ def main() -> int:
     found = tree.problems()
     for problem in found:
         print(problem)
-    print(f"{len(tree.files)} modules read: {len(found)} circles and foreign imports")
+    print(f"{len(tree.files)} modules read: {len(found)} circles, climbing and foreign imports")
     return 1 if found else 0
 
 
