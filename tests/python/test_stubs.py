@@ -21,6 +21,7 @@ STUBS = Path(walle_rt.__file__).with_name("_core")
 MODULES = {
     "__init__": _core,
     "device": _core.device,
+    "mqtt": _core.mqtt,
     "package": _core.package,
     "policy": _core.policy,
     "stream": _core.stream,

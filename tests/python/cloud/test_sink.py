@@ -13,8 +13,9 @@ import pytest
 from random_seed import random_seed
 
 from walle_rt import ArgumentError, NetworkError, _core
+from walle_rt._core import mqtt
 from walle_rt.cloud.sink import Endpoint, FeatureTables, Limits, Message, SinkStore
-from walle_rt.cloud.sink import _mqtt as mqtt
+from walle_rt.cloud.sink._mqtt import Packet, Reader
 
 STORED, REFUSED, UNKNOWN = 0, 1, 2
 
@@ -215,8 +216,8 @@ def test_packets_are_read_whatever_the_pieces() -> None:
         assert list(_fed(stream, size)) == whole
 
 
-def _fed(stream: bytes, size: int) -> Iterator[mqtt.Packet]:
-    reader = mqtt.Reader(1000)
+def _fed(stream: bytes, size: int) -> Iterator[Packet]:
+    reader = Reader(1000)
     for start in range(0, len(stream), size):
         reader.add(stream[start : start + size])
         yield from reader.packets()
@@ -237,10 +238,10 @@ def _fed(stream: bytes, size: int) -> Iterator[mqtt.Packet]:
     ],
 )
 def test_what_is_no_mqtt_ends_the_connection(bad: bytes) -> None:
-    reader = mqtt.Reader(1000)
+    reader = Reader(1000)
     reader.add(bad)
     with pytest.raises(NetworkError, match="MQTT"):
-        list(reader.packets())
+        reader.packets()
 
 
 def test_an_address_is_one_with_tls(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from . import device as device
+from . import mqtt as mqtt
 from . import package as package
 from . import policy as policy
 from . import results as results

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Protocol
 
 from ... import _core
+from ..._core import mqtt
 from ...errors import Error
-from . import _mqtt
 from ._mqtt import Endpoint, Packet, Reader
 from ._store import Message, SinkStore
 
@@ -228,8 +228,8 @@ class _Conversation:
         sink = self._sink
         try:
             self._socket.setblocking(False)
-            self._out += _mqtt.connect(sink._name, _KEEPALIVE_S)
-            self._out += _mqtt.subscribe(_SUBSCRIBE_ID, [("w/+/up", 1), ("w/+/got", 1), (_ONLINE, 0)])
+            self._out += mqtt.connect(sink._name, _KEEPALIVE_S)
+            self._out += mqtt.subscribe(_SUBSCRIBE_ID, [("w/+/up", 1), ("w/+/got", 1), (_ONLINE, 0)])
             while not sink._closing.is_set():
                 self._send()
                 self._wait()
@@ -237,7 +237,7 @@ class _Conversation:
                 if sink._connected:
                     self._publish()
                 self._keep_alive()
-            self._out += _mqtt.DISCONNECT
+            self._out += mqtt.disconnect()
             self._send()
         finally:
             self._socket.close()
@@ -283,7 +283,7 @@ class _Conversation:
         messages: list[Message] = []
         numbers = bytearray()
         for packet in packets:
-            if packet.kind == _mqtt.PUBLISH:
+            if packet.kind == mqtt.PUBLISH:
                 if packet.topic == _ONLINE:
                     sink._online = int(packet.payload) if packet.payload.isdigit() else 0
                 elif packet.topic.startswith("w/") and packet.topic.endswith("/up"):
@@ -291,10 +291,10 @@ class _Conversation:
                 elif packet.topic.startswith("w/") and packet.topic.endswith("/got") and sink._asks:
                     sink._asks.heard(packet.topic[2:-4], packet.payload)
                 if packet.number:
-                    numbers += _mqtt.puback(packet.number)
-            elif packet.kind == _mqtt.CONNACK and packet.codes != b"\0":
+                    numbers += mqtt.puback(packet.number)
+            elif packet.kind == mqtt.CONNACK and packet.codes != b"\0":
                 raise ConnectionError(f"the broker refused the sink, code {packet.codes[0]}")
-            elif packet.kind == _mqtt.SUBACK:
+            elif packet.kind == mqtt.SUBACK:
                 if 0x80 in packet.codes:
                     raise ConnectionError("the broker refused a subscription of the sink")
                 sink._epoch_sent = None  # another broker may not know it
@@ -309,7 +309,7 @@ class _Conversation:
             sink._messages += len(messages)
             for device, payloads in said.items():
                 for payload in payloads:
-                    self._out += _mqtt.publish(f"w/{device}/ack", payload)
+                    self._out += mqtt.publish(f"w/{device}/ack", payload)
         # Behind the commit: until then the broker keeps them for the next connection.
         self._out += numbers
 
@@ -319,10 +319,10 @@ class _Conversation:
             epoch, said = sink._epoch, list(sink._said)
             sink._said.clear()
         if epoch is not None and epoch != sink._epoch_sent:
-            self._out += _mqtt.publish("w/epoch", epoch, number=self._next(), retain=True)
+            self._out += mqtt.publish("w/epoch", epoch, number=self._next(), retain=True)
             sink._epoch_sent = epoch
         for topic, payload, retain in said:
-            self._out += _mqtt.publish(topic, payload, number=self._next(), retain=retain)
+            self._out += mqtt.publish(topic, payload, number=self._next(), retain=retain)
 
     def _next(self) -> int:
         self._number = self._number % 0xFFFE + 1
@@ -333,5 +333,5 @@ class _Conversation:
         if self._pinged and now - self._spoke > _ANSWER_S:
             raise TimeoutError("the broker does not answer")
         if not self._pinged and now - min(self._heard, self._spoke) > _KEEPALIVE_S / 2:
-            self._out += _mqtt.PINGREQ
+            self._out += mqtt.pingreq()
             self._pinged, self._spoke = True, now
