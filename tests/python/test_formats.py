@@ -691,3 +691,13 @@ def test_task_file_and_state(tmp_path: Path) -> None:
     state = entries((tmp_path / "state").read_bytes())
     r = Reader(state["k"])
     assert value(r) == kept and r.done()
+
+
+def test_the_page_of_twin_files_names_every_kind() -> None:
+    root = Path(__file__).resolve().parents[2]
+    sources = [f.read_text() for f in (root / "src" / "cpp").rglob("*.cc")]
+    kinds = {
+        k for text in sources for k in re.findall(r'constexpr const char\* k\w*Kind = "([A-Z]{4})"', text)
+    }
+    page = (root / "docs" / "reference" / "formats" / "twin.md").read_text()
+    assert len(kinds) >= 9 and kinds == set(re.findall(r"\| `([A-Z]{4})` \|", page))
