@@ -33,11 +33,11 @@ def write(root: Path, files: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("importer", "line", "said"),
     [
-        ("web/app.py", "from ..service import desk", ""),
-        ("service/enrolment.py", "from . import desk", ""),
+        ("web/app.py", "from ..service import releases", ""),
+        ("service/enrolment.py", "from . import releases", ""),
         (
             "model/tables.py",
-            "def f():\n    from ..service.desk import x",
+            "def f():\n    from ..service.releases import x",
             "model/tables.py:2: model (floor 0) must not import service (floor 2)",
         ),
         ("service/inbox.py", "import walle_rt.cloud.web", "service (floor 2) must not import web (floor 3)"),
@@ -48,7 +48,7 @@ def write(root: Path, files: dict[str, str]) -> None:
 def test_the_server_keeps_its_floors(tmp_path: Path, importer: str, line: str, said: str) -> None:
     rooms = ("model", "service", "sink", "web")
     write(tmp_path, {f"cloud/{room}/__init__.py": "x = 1" for room in rooms})
-    others = ("service/desk.py", "web/app.py")
+    others = ("service/releases.py", "web/app.py")
     write(tmp_path, {"__init__.py": "", "cloud/__init__.py": "", **{f"cloud/{o}": "x = 1" for o in others}})
     write(tmp_path, {f"cloud/{importer}": line})
     done = run_command([sys.executable, CHECK, tmp_path], code=1 if said else 0).stdout

@@ -197,7 +197,7 @@ class ServedFleet:
         for device in self._devices:
             self._at(self._rng.uniform(0, CHECK_S), lambda device=device: self._check(device))
         state = self._desk.state
-        state.desk._announce = self._announce
+        state.releases._announce = self._announce
         for second in range(until_s):
             self._desk.clock.now = START_S + second
             state.turn()

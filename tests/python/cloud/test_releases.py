@@ -265,7 +265,7 @@ def test_a_kill_and_its_end(desk: Desk) -> None:
     publish(desk, "1.0.0")
     release = start(desk, "1.0.0", EVERYBODY)
     told = []
-    desk.state.desk._announce = lambda epoch, urgent: told.append((epoch, urgent))
+    desk.state.releases._announce = lambda epoch, urgent: told.append((epoch, urgent))
     assert act(desk, release, "kill", reason="now")["progress"]["killed"]
     assert told == [(2, True)]
     assert not act(desk, release, "revive")["progress"]["killed"]
@@ -290,7 +290,7 @@ def test_a_write_that_fails_changes_nothing(desk: Desk, monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(type(desk.state.desk), "_new_epoch", full_disk)
+        broken.setattr(type(desk.state.releases), "_new_epoch", full_disk)
         reply = desk.ask("POST", f"/api/v1/releases/{release}/pause", desk.admin, json={})
         assert reply.status_code == 500 and "No space" not in reply.text
     assert desk.done("GET", f"/releases/{release}")["state"] == "gray"

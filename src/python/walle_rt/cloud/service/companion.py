@@ -12,9 +12,9 @@ from typing import Any
 from .. import metrics
 from ..sink import Keeper, read_limits
 from .catalogue import PublishedPackages
-from .desk import Desk
 from .enrolment import Doorman, note_seen, removed
 from .inbox import Inbox
+from .releases import ReleaseService
 from .state import ServerState, Settings
 from .tunnel_end import TunnelEnd, open_tunnel
 
@@ -32,8 +32,8 @@ class Companion(ServerState):
         super().__init__(settings, now)
         self.tunnel: TunnelEnd | None = None
         self.doorman = Doorman(self)
-        self.desk = Desk(self, self._announce)
-        self.inbox = Inbox(self.desk.decode, self.desk.store)
+        self.releases = ReleaseService(self, self._announce)
+        self.inbox = Inbox(self.releases.decode, self.releases.store)
         folder = settings.folder
         self.keeper = Keeper(folder / "features.db", read_limits(folder / "retention.toml"))
         self._swept_at = -_SWEEP_S
@@ -43,7 +43,7 @@ class Companion(ServerState):
 
     def turn(self) -> None:
         """One turn of the loop."""
-        self.desk.turn()
+        self.releases.turn()
         self.sign_again_if_due()
         with self._seen_lock:
             seen, self._seen = self._seen, {}
@@ -90,7 +90,7 @@ class Companion(ServerState):
             self.tunnel = open_tunnel(*where, shelf, self.settings.mqtt_url, self._write_removed())
         if self.tunnel is None:
             return []
-        self.desk.announce_again()
+        self.releases.announce_again()
         return [self.tunnel.close]
 
     def refuse_removed(self) -> None:

@@ -88,7 +88,7 @@ class DevicePath:
 
         async def told(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                newer = self._state.desk.newer(header)
+                newer = self._state.releases.newer(header)
                 if newer is not None:
                     message["headers"] = [*message["headers"], (_REPLY, str(newer).encode())]
             await send(message)

@@ -161,9 +161,9 @@ def release(number: releases.ReleaseId, person: Visitor, state: State) -> HTMLRe
         person,
         row=row,
         figures=_figures(row.progress),
-        acts=state.desk.possible(number) if role >= Role.RELEASER else [],
+        acts=state.releases.possible(number) if role >= Role.RELEASER else [],
         ramp=plots.lines(
-            state.desk.ramp(number),
+            state.releases.ramp(number),
             "%",
             "share of devices over time",
             100.0,
@@ -181,7 +181,7 @@ def act(number: releases.ReleaseId, act: releases.Act, form: Form, person: Visit
     """What the buttons do."""
     if _release_role(state, number, person) < Role.RELEASER:
         need(person, releases.scenario_of(state, number), Role.RELEASER)
-    made = state.desk.act(number, act, form.get("reason", "on the dashboard")[:500], person.name)
+    made = state.releases.act(number, act, form.get("reason", "on the dashboard")[:500], person.name)
     return RedirectResponse(f"/releases/{made}", 303)
 
 

@@ -107,7 +107,7 @@ def list_releases(
 @router.post("/scenarios/{scenario}/releases", status_code=201)
 def start_release(scenario: Name, given: NewRelease, person: Releaser, state: State) -> ReleaseStatus:
     """Start a release; devices learn of it within a second."""
-    number = state.desk.start(scenario, given.task, given.version, given.policy, person.name)
+    number = state.releases.start(scenario, given.task, given.version, given.policy, person.name)
     return status_of(state, number)
 
 
@@ -169,7 +169,7 @@ def act_on(
     ``rollback`` starts a release of the version before; the reply is that one.
     """
     _allowed(state, number, person, Role.RELEASER)
-    return status_of(state, state.desk.act(number, act, given.reason, person.name))
+    return status_of(state, state.releases.act(number, act, given.reason, person.name))
 
 
 @router.get("/epoch")
@@ -192,7 +192,8 @@ def status_of(state: Companion, number: str) -> ReleaseStatus:
             cohort = reports.setdefault(counter.cohort, {})
             cohort[counter.status] = cohort.get(counter.status, 0) + counter.count
     known = ReleaseRow.model_validate(row, from_attributes=True).model_dump()
-    return ReleaseStatus(**known, policy=row.policy, progress=state.desk.progress(number), reports=reports)
+    progress = state.releases.progress(number)
+    return ReleaseStatus(**known, policy=row.policy, progress=progress, reports=reports)
 
 
 def scenario_of(state: Companion, number: str) -> str:

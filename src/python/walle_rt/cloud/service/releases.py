@@ -1,4 +1,4 @@
-"""The desk of releases: what operators decide and devices report, and the plans that follow.
+"""Releases in service: what operators decide and devices report, and the plans that follow.
 
 The controller (``walle_rt.cloud.release``) is logic alone; here it meets the database, the signing keys and
 the tunnel. One thread at a time, and one transaction per call: what a call changed and the plan that follows
@@ -24,14 +24,14 @@ from ... import _core
 from ...errors import ArgumentError, Error
 from .. import metrics
 from ..model.tables import Counter, Device, Epoch, RampPoint, ReportDetail
-from ..release import Controller, Package, Plan, Release, Report, State, Wish, read_wish, unpack_reports
+from ..release import Controller, Package, Plan, Report, State, Wish, read_wish, unpack_reports
 from .catalogue import find_version
 from .release_store import DatabaseStore
 from .state import ServerState
 
 LOG = logging.getLogger("walle_rt.cloud")
 
-ACTS = {  # of an operator, and the states in which pages offer it
+_ACTS = {  # of an operator, and the states in which pages offer it
     "pause": (State.GRAY,),
     "resume": (State.PAUSED,),
     "full": (State.GRAY, State.PAUSED),
@@ -45,7 +45,7 @@ _RAMP_STEP = 0.005  # of a share, between two points of the plot
 Replies = list[dict[str, Any]]
 
 
-class Desk:
+class ReleaseService:
     """The controller over the database. Any thread may call; they wait for each other.
 
     Args:
@@ -151,7 +151,7 @@ class Desk:
             key = (release.package.scenario, release.package.task)
             if key in self._controller.kills():
                 return ["revive"]
-            return [act for act, states in ACTS.items() if release.state in states]
+            return [act for act, states in _ACTS.items() if release.state in states]
 
     def ramp(self, number: str) -> dict[str, list[tuple[float, float]]]:
         """The share of devices over time, in percent, for the plot."""
@@ -364,6 +364,3 @@ def _add_counters(session: Session, counters: Count[tuple[str, int, str, str]]) 
     made = insert(Counter.__table__)  # type: ignore[arg-type]  # the table, as an ORM insert costs ten times as much
     more = {"count": Counter.count + made.excluded.count}
     session.connection().execute(made.on_conflict_do_update(index_elements=keys, set_=more), rows)
-
-
-__all__ = ["ACTS", "Desk", "Release"]
