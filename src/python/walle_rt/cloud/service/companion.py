@@ -12,7 +12,7 @@ from typing import Any
 from .. import metrics
 from ..sink import Keeper, read_limits
 from .catalogue import PublishedPackages
-from .enrolment import Doorman, note_seen, removed
+from .enrolment import DeviceAuth, note_seen, removed
 from .inbox import Inbox
 from .releases import ReleaseService
 from .state import ServerState, Settings
@@ -31,7 +31,7 @@ class Companion(ServerState):
         """Open the folder; goes on where a process before was stopped."""
         super().__init__(settings, now)
         self.tunnel: TunnelEnd | None = None
-        self.doorman = Doorman(self)
+        self.device_auth = DeviceAuth(self)
         self.releases = ReleaseService(self, self._announce)
         self.inbox = Inbox(self.releases.decode, self.releases.store)
         folder = settings.folder

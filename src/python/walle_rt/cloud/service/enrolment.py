@@ -148,7 +148,7 @@ def revoke(state: ServerState, device: str, by: str) -> bool:
     return True
 
 
-class Doorman:
+class DeviceAuth:
     """Says which device a request comes from. Keeps the keys it has seen; any thread may ask."""
 
     def __init__(self, state: ServerState) -> None:

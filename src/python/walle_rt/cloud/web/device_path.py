@@ -179,7 +179,7 @@ class DevicePath:
                 if device is None:
                     return
                 made = await run_in_threadpool(enrolment.renew, self._state, device, csr)
-                self._state.doorman.forget(device)
+                self._state.device_auth.forget(device)
         except enrolment.CodeRefusedError as error:
             await _refused(send, 403, error)
             return
@@ -208,7 +208,7 @@ class DevicePath:
             return None
         header = _header(scope, b"authorization")
         given = (header, scope["method"], scope["path"], body)
-        device = await run_in_threadpool(self._state.doorman.device_of, *given)
+        device = await run_in_threadpool(self._state.device_auth.device_of, *given)
         if device is None:
             await answer(
                 send,

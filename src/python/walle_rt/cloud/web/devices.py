@@ -85,7 +85,7 @@ def remove_device(device: DeviceId, person: Admin, state: State) -> None:
     """The device's key and certificates count no more, here and at the broker."""
     if not enrolment.revoke(state, device, person.name):
         raise not_found(f"device '{device}'", "devices", "see /api/v1/devices")
-    state.doorman.forget(device)
+    state.device_auth.forget(device)
     state.refuse_removed()
 
 
