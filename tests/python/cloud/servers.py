@@ -36,8 +36,8 @@ from sqlalchemy import create_engine
 from walle_rt.cloud.broker._mosquitto import _end_leftover
 from walle_rt.cloud.model.accounts import hash_password, make_token
 from walle_rt.cloud.model.tables import Grant, Operator
-from walle_rt.cloud.service.companion import Companion
 from walle_rt.cloud.service.enrolment import signed_bytes
+from walle_rt.cloud.service.server import Server
 from walle_rt.cloud.service.state import Settings
 from walle_rt.cloud.web.app import build
 
@@ -66,7 +66,7 @@ class Desk:
         self, folder: Path, clock: Clock | None = None, admin: str | None = None, **settings: Any
     ) -> None:
         self.clock, self._settings = clock or Clock(), Settings(folder, **settings)
-        self.state = Companion(self._settings, self.clock)
+        self.state = Server(self._settings, self.clock)
         self.app = build(self.state)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
@@ -78,7 +78,7 @@ class Desk:
         """As after a restart: what is not on the disk is gone."""
         self.wait(self._client.aclose())
         self.state.close()
-        self.state = Companion(self._settings, self.clock)
+        self.state = Server(self._settings, self.clock)
         self.app = build(self.state)
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self._client = httpx.AsyncClient(transport=transport, base_url="http://server", timeout=PATIENCE_S)

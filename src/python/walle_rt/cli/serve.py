@@ -60,8 +60,8 @@ def main(
     """Serve devices and operators from a folder."""
     try:
         from ..cloud.serve.logs import to_stderr
-        from ..cloud.serve.server import serve
-        from ..cloud.service.companion import Companion
+        from ..cloud.serve.process import serve
+        from ..cloud.service.server import Server
         from ..cloud.service.state import FIRST_OPERATOR, Settings
     except ModuleNotFoundError as error:
         raise ResourceError.of(
@@ -73,7 +73,7 @@ def main(
     )
     settings.tls, settings.certificate, settings.key = tls, certificate, key
     settings.plain_enrolment = plain_enrolment
-    state = Companion(settings)
+    state = Server(settings)
 
     authority = str(folder / "keys" / "ca" / "ca.pem") if tls else None
 

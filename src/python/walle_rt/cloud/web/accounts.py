@@ -14,7 +14,7 @@ from ..model import accounts
 from ..model.accounts import MAX_PASSWORD, MIN_PASSWORD, MOST_API_DAYS, Person, Role
 from ..model.audit import append
 from ..model.tables import Grant, Operator, Scenario, Token
-from ..service.companion import Companion
+from ..service.server import Server
 from .auth import Admin, Anyone, Owner, Somebody, State
 from .errors import RefusalError, conflict, not_found
 
@@ -158,7 +158,7 @@ class Attempts:
 _ATTEMPTS = Attempts()
 
 
-def log_in(state: Companion, name: str, password: str, attempts: Attempts = _ATTEMPTS) -> Session_:
+def log_in(state: Server, name: str, password: str, attempts: Attempts = _ATTEMPTS) -> Session_:
     """A session for whoever knows the password.
 
     Raises:

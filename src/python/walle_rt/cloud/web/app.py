@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, FastAPI, Response
 
 from ... import __version__
 from .. import metrics
-from ..service.companion import Companion
+from ..service.server import Server
 from . import accounts, cloud_phase, devices, errors, pages, releases, scenarios, tables
 from .auth import Somebody, operator
 from .device_path import PREFIX, DevicePath
@@ -51,7 +51,7 @@ def version(_: Somebody) -> dict[str, str]:
     return {"walle_rt": __version__}
 
 
-def build_admin(state: Companion) -> FastAPI:
+def build_admin(state: Server) -> FastAPI:
     """The admin API and the dashboard."""
     app = FastAPI(
         title="walle_rt",
@@ -69,7 +69,7 @@ def build_admin(state: Companion) -> FastAPI:
     return app
 
 
-def build(state: Companion) -> App:
+def build(state: Server) -> App:
     """Everything, as ``walle serve`` runs it."""
     app = Front(build_admin(state), DevicePath(state), git_app(state))
     return Guard(Watched(app), state.settings.max_body, state.settings.max_upload)

@@ -14,20 +14,20 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 
 from ..model.accounts import Person, Role, person_of
-from ..service.companion import Companion
+from ..service.server import Server
 from .errors import RefusalError
 
 COOKIE = "walle"
 bearer = HTTPBearer(auto_error=False, description="A token of /api/v1/login or /api/v1/tokens")
 
 
-def state_of(request: Request) -> Companion:
+def state_of(request: Request) -> Server:
     """The server that a request came to."""
-    state: Companion = request.app.state.server
+    state: Server = request.app.state.server
     return state
 
 
-State = Annotated[Companion, Depends(state_of)]
+State = Annotated[Server, Depends(state_of)]
 
 
 def anyone(request: Request, state: State, given: Annotated[Any, Depends(bearer)]) -> Person:

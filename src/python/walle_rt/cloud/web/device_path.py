@@ -28,7 +28,7 @@ from ...errors import ArgumentError, Error
 from .. import metrics
 from ..blobs import one_range
 from ..service import enrolment
-from ..service.companion import Companion
+from ..service.server import Server
 from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"
@@ -49,7 +49,7 @@ NEVER = b"no-cache"
 class DevicePath:
     """The application behind ``/v1/``."""
 
-    def __init__(self, state: Companion) -> None:
+    def __init__(self, state: Server) -> None:
         """Keep the server's state."""
         self._state = state
         self._repository = state.settings.folder / "repository"

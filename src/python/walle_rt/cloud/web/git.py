@@ -13,14 +13,14 @@ from a2wsgi import WSGIMiddleware
 from ..git import GitApp
 from ..git.serve import token_of
 from ..model.accounts import Role, person_of
-from ..service.companion import Companion
+from ..service.server import Server
 from .guard import App
 
 PREFIX = "/git/"
 _THREADS = 4
 
 
-def git_app(state: Companion) -> App:
+def git_app(state: Server) -> App:
     """The application below ``/git``."""
 
     def authorize(environ: dict[str, Any], scenario: str, pushes: bool) -> int:

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from ..model.accounts import Person, Role, end_token, person_of
 from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Scenario, Version
-from ..service.companion import Companion
+from ..service.server import Server
 from . import plots, releases
 from .accounts import log_in
 from .auth import COOKIE, need, state_of
@@ -60,7 +60,7 @@ def visitor(request: Request) -> Person:
 
 
 Visitor = Annotated[Person, Depends(visitor)]
-State = Annotated[Companion, Depends(state_of)]
+State = Annotated[Server, Depends(state_of)]
 
 
 async def form_of(request: Request) -> dict[str, str]:
@@ -225,7 +225,7 @@ def _scenario(session: Any, name: str, role: Role) -> dict[str, Any]:
     return {"name": name, "role": role.name.lower(), "tasks": list(found.values()), "releases": rows}
 
 
-def _release_role(state: Companion, number: str, person: Person) -> Role:
+def _release_role(state: Server, number: str, person: Person) -> Role:
     scenario = releases.scenario_of(state, number)
     role = person.role(scenario) if scenario else None
     if role is None:

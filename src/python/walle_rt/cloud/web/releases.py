@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from ..model.accounts import Role
 from ..model.tables import Counter, Epoch, Release, ReportDetail
-from ..service.companion import Companion
+from ..service.server import Server
 from .accounts import Name
 from .auth import Releaser, Somebody, State, Viewer, need
 from .errors import RefusalError, not_found
@@ -183,7 +183,7 @@ def epoch(_: Somebody, state: State) -> EpochRow:
     return EpochRow(epoch=row.number, sha256=row.sha256, reason=row.reason, created=row.created)
 
 
-def status_of(state: Companion, number: str) -> ReleaseStatus:
+def status_of(state: Server, number: str) -> ReleaseStatus:
     """Everything about a release."""
     with state.database.reading() as session:
         row = session.get_one(Release, number)
@@ -196,14 +196,14 @@ def status_of(state: Companion, number: str) -> ReleaseStatus:
     return ReleaseStatus(**known, policy=row.policy, progress=progress, reports=reports)
 
 
-def scenario_of(state: Companion, number: str) -> str:
+def scenario_of(state: Server, number: str) -> str:
     """The scenario of a release; empty where there is none."""
     with state.database.reading() as session:
         row = session.get(Release, number)
         return row.scenario if row else ""
 
 
-def _allowed(state: Companion, number: str, person: Any, least: Role) -> None:
+def _allowed(state: Server, number: str, person: Any, least: Role) -> None:
     """A release of a scenario that one may not see is no release, and neither is one that there is not."""
     with state.database.reading() as session:
         row = session.get(Release, number)

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.background import BackgroundTask
 
 from ...errors import ArgumentError
-from ..service.companion import Companion
+from ..service.server import Server
 from ..sink import FeatureTable, FeatureTables
 from .auth import Admin, State
 from .errors import not_found
@@ -109,11 +109,11 @@ def parquet(number: TableId, _: Admin, state: State) -> FileResponse:
     )
 
 
-def _open(state: Companion) -> FeatureTables:
+def _open(state: Server) -> FeatureTables:
     return FeatureTables(state.settings.folder / "features.db")
 
 
-def _table(state: Companion, number: int) -> FeatureTable:
+def _table(state: Server, number: int) -> FeatureTable:
     try:
         with _open(state) as tables:
             found = next((table for table in tables.tables() if table.id == number), None)

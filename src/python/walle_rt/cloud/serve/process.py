@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ...errors import ResourceError
 from .. import metrics
-from ..service.companion import Companion
+from ..service.server import Server
 from ..web.app import build
 from .tls import shown_of
 
@@ -106,7 +106,7 @@ class ReleaseLoop(threading.Thread):
             self.join(30)
 
 
-def serve(state: Companion, ready: Callable[[str], None]) -> None:
+def serve(state: Server, ready: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM; ``ready`` gets the address when requests are taken.
 
     Raises:
@@ -141,7 +141,7 @@ def serve(state: Companion, ready: Callable[[str], None]) -> None:
         config.load()
         config.ssl = shown.context
     scheme = "http" if shown is None else "https"
-    server = _Server(config, lambda: ready(f"{scheme}://{_address(listening)}"))
+    server = _Uvicorn(config, lambda: ready(f"{scheme}://{_address(listening)}"))
     beside = state.start_beside()
     loop.start()
     try:
@@ -153,7 +153,7 @@ def serve(state: Companion, ready: Callable[[str], None]) -> None:
                 stop()
 
 
-class _Server(uvicorn.Server):
+class _Uvicorn(uvicorn.Server):
     """Says when it takes requests, and leaves the signals' default actions to whoever called."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:

@@ -24,7 +24,7 @@ LOG = logging.getLogger("walle_rt.cloud")
 Stop = Callable[[], None]
 
 
-class Companion(ServerState):
+class Server(ServerState):
     """A server's folder with everything that works on it."""
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
