@@ -18,7 +18,7 @@ from typing import Any
 from waits import PATIENCE_S
 
 from walle_rt import ResourceError
-from walle_rt.cloud.phase import AnswerBook, CloudPhase
+from walle_rt.cloud.phase import AnswerStore, CloudPhase
 from walle_rt.cloud.sink import Endpoint, Sink, SinkStore
 from walle_rt.device import Device, Tunnel
 from walle_rt.stream import Catalog, FieldType, Graph, Sensitivity
@@ -133,7 +133,7 @@ class Server:
         database = folder / "sink.sqlite"
         self._out: Sink | None = None
         self.phase = CloudPhase(
-            AnswerBook(folder / "answers.db", database), FolderShelf(folder / "shelf"), self._send, **options
+            AnswerStore(folder / "answers.db", database), FolderShelf(folder / "shelf"), self._send, **options
         )
         self._out = self.sink = Sink(endpoint, SinkStore(database), asks=self.phase)
         assert self.sink.wait_connected(PATIENCE_S), "the sink does not connect"

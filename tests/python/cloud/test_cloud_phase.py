@@ -24,7 +24,7 @@ from waits import PATIENCE_S, until
 
 from walle_rt import ArgumentError, ResourceError, _core, tracing
 from walle_rt.cloud.broker import find_mosquitto
-from walle_rt.cloud.phase import AnswerBook, spans
+from walle_rt.cloud.phase import AnswerStore, spans
 from walle_rt.device import Answer, Device, Tunnel
 from walle_rt.task import FileKind, PackedTask
 from walle_rt.vm import VM, library_path
@@ -207,13 +207,13 @@ def test_answers_wait_for_a_device_that_is_away_and_are_given_up_in_the_end(clou
     with cloud.tunnel(device, "d-1"):
         until(lambda: len(answers(device)) == 1)
         until(lambda: server.phase.stats().waiting == 0)
-    book = AnswerBook(cloud.folder / "own.db", cloud.folder / "sink.sqlite")
-    (question,) = book.next_questions()
-    book.answer(question, [], "", 100, 200)
-    assert book.drop_older(200) == 0
-    assert book.drop_older(201) == 1
-    assert book.due(300) == [] and book.counts().dropped_answers == 1
-    book.close()
+    store = AnswerStore(cloud.folder / "own.db", cloud.folder / "sink.sqlite")
+    (question,) = store.next_questions()
+    store.answer(question, [], "", 100, 200)
+    assert store.drop_older(200) == 0
+    assert store.drop_older(201) == 1
+    assert store.due(300) == [] and store.counts().dropped_answers == 1
+    store.close()
 
 
 def test_a_server_that_is_killed_loses_no_question_and_answers_none_twice(cloud: Cloud) -> None:
@@ -300,11 +300,11 @@ def test_one_trace_shows_a_record_on_both_sides(cloud: Cloud, tmp_path: Path) ->
         tracing.join_traces(tmp_path / "both.json", {}, tmp_path / "no.json")
 
 
-# -- the book alone ------------------------------------------------------------------------------------------
+# -- answers without a broker --------------------------------------------------------------------------------
 
 
-def made_up(tmp_path: Path, *seqs: int, device: str = "d") -> AnswerBook:
-    """A book over a sink's database with these questions."""
+def made_up(tmp_path: Path, *seqs: int, device: str = "d") -> AnswerStore:
+    """A store over a sink's database with these questions."""
     from walle_rt.cloud.sink import Message, SinkStore
 
     store = SinkStore(tmp_path / "sink.sqlite")
@@ -314,83 +314,83 @@ def made_up(tmp_path: Path, *seqs: int, device: str = "d") -> AnswerBook:
         store.write([Message(device, _core.tunnel.pack_message([("s", b"", False, [record])]))])
     assert store.counts.questions == len(seqs) and store.counts.refused == 0
     store.close()
-    return AnswerBook(tmp_path / "answers.db", tmp_path / "sink.sqlite")
+    return AnswerStore(tmp_path / "answers.db", tmp_path / "sink.sqlite")
 
 
-def sent(book: AnswerBook, now: int) -> list[tuple[int, int, int]]:
+def sent(store: AnswerStore, now: int) -> list[tuple[int, int, int]]:
     """(seq, number, after) of what is due."""
-    return [_core.tunnel.read_answer(frame)[1:4] for _, frame in book.due(now)]
+    return [_core.tunnel.read_answer(frame)[1:4] for _, frame in store.due(now)]
 
 
 def test_answers_are_numbered_in_the_order_of_arrival_and_sent_until_taken(tmp_path: Path) -> None:
-    book = made_up(tmp_path, 5, 4, 9)
-    assert [q.seq for q in book.next_questions()] == [5, 4, 9]
-    for question in book.next_questions():
-        book.answer(question, [{"n": question.seq}], "", 1, 2)
-        book.answer(question, [{"n": 0}], "", 1, 2)  # again, by a process that had been killed
-    assert book.next_questions() == []
+    store = made_up(tmp_path, 5, 4, 9)
+    assert [q.seq for q in store.next_questions()] == [5, 4, 9]
+    for question in store.next_questions():
+        store.answer(question, [{"n": question.seq}], "", 1, 2)
+        store.answer(question, [{"n": 0}], "", 1, 2)  # again, by a process that had been killed
+    assert store.next_questions() == []
     second = 1_000_000
-    assert sent(book, 0) == [(5, 1, 0), (4, 2, 1), (9, 3, 2)]
-    assert sent(book, 30 * second - 1) == []
-    assert sent(book, 30 * second) == [(5, 1, 0), (4, 2, 1), (9, 3, 2)]
-    assert sent(book, 89 * second) == [] and len(sent(book, 90 * second)) == 3  # twice the time
-    assert len(book.mark("d", "s", 1, 91 * second)) == 1
-    assert sent(book, 92 * second) == []  # the others are on their way
-    assert book.mark("d", "s", 1, 92 * second) == []  # it came back, and has one
-    assert sent(book, 92 * second) == [(4, 2, 1), (9, 3, 2)]
-    book.close()
-    book = AnswerBook(tmp_path / "answers.db", tmp_path / "sink.sqlite")
-    assert len(sent(book, 92 * second)) == 2  # another process does not know what has left this one
-    assert len(book.mark("d", "s", 3, 93 * second)) == 2
-    assert book.counts().waiting == 0 and book.next_due() is None
-    assert book.mark("somebody", "s", 3, 0) == []
-    book.close()
+    assert sent(store, 0) == [(5, 1, 0), (4, 2, 1), (9, 3, 2)]
+    assert sent(store, 30 * second - 1) == []
+    assert sent(store, 30 * second) == [(5, 1, 0), (4, 2, 1), (9, 3, 2)]
+    assert sent(store, 89 * second) == [] and len(sent(store, 90 * second)) == 3  # twice the time
+    assert len(store.mark("d", "s", 1, 91 * second)) == 1
+    assert sent(store, 92 * second) == []  # the others are on their way
+    assert store.mark("d", "s", 1, 92 * second) == []  # it came back, and has one
+    assert sent(store, 92 * second) == [(4, 2, 1), (9, 3, 2)]
+    store.close()
+    store = AnswerStore(tmp_path / "answers.db", tmp_path / "sink.sqlite")
+    assert len(sent(store, 92 * second)) == 2  # another process does not know what has left this one
+    assert len(store.mark("d", "s", 3, 93 * second)) == 2
+    assert store.counts().waiting == 0 and store.next_due() is None
+    assert store.mark("somebody", "s", 3, 0) == []
+    store.close()
 
 
 def test_the_oldest_of_too_many_questions_go_and_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("walle_rt.cloud.sink._store._QUESTIONS_KEPT", 2)
-    book = made_up(tmp_path, 1, 2, 3, 4, 5)
-    assert [q.seq for q in book.next_questions()] == [4, 5]
-    for question in book.next_questions():
-        book.answer(question, [], "", 1, 2)
-    assert (book.counts().asked, book.counts().dropped_questions) == (5, 3)
-    assert sent(book, 0) == [(4, 1, 0), (5, 2, 1)]
-    book.close()
+    store = made_up(tmp_path, 1, 2, 3, 4, 5)
+    assert [q.seq for q in store.next_questions()] == [4, 5]
+    for question in store.next_questions():
+        store.answer(question, [], "", 1, 2)
+    assert (store.counts().asked, store.counts().dropped_questions) == (5, 3)
+    assert sent(store, 0) == [(4, 1, 0), (5, 2, 1)]
+    store.close()
 
 
 def test_an_answer_that_was_given_up_is_left_out_of_the_chain(tmp_path: Path) -> None:
-    book = made_up(tmp_path, 1, 2, 3)
-    for question in book.next_questions():
-        book.answer(question, [], "", 1, 10 if question.seq == 2 else 20)
-    assert book.drop_older(11) == 1
-    assert sent(book, 30) == [(1, 1, 0), (3, 3, 1)]
-    book.close()
+    store = made_up(tmp_path, 1, 2, 3)
+    for question in store.next_questions():
+        store.answer(question, [], "", 1, 10 if question.seq == 2 else 20)
+    assert store.drop_older(11) == 1
+    assert sent(store, 30) == [(1, 1, 0), (3, 3, 1)]
+    store.close()
 
 
-def test_a_book_that_was_lost_goes_on_behind_what_devices_have(tmp_path: Path) -> None:
-    book = made_up(tmp_path, 1, 2)
-    for question in book.next_questions():
-        book.answer(question, [], "", 1, 2)
-    assert book.mark("d", "s", 57, 10) == []
-    assert sent(book, 20) == [(1, 58, 57), (2, 59, 58)]
-    assert len(book.mark("d", "s", 59, 30)) == 2
-    book.close()
+def test_a_store_that_was_lost_goes_on_behind_what_devices_have(tmp_path: Path) -> None:
+    store = made_up(tmp_path, 1, 2)
+    for question in store.next_questions():
+        store.answer(question, [], "", 1, 2)
+    assert store.mark("d", "s", 57, 10) == []
+    assert sent(store, 20) == [(1, 58, 57), (2, 59, 58)]
+    assert len(store.mark("d", "s", 59, 30)) == 2
+    store.close()
 
 
 def test_a_window_bounds_what_is_on_its_way_to_one_device(tmp_path: Path) -> None:
-    book = made_up(tmp_path, *range(1, 41))
-    for question in book.next_questions():
-        book.answer(question, [], "", 1, 2)
-    assert len(sent(book, 5)) == 32
-    book.mark("d", "s", 8, 6)
-    assert [number for _, number, _ in sent(book, 7)] == list(range(33, 41))
-    book.close()
+    store = made_up(tmp_path, *range(1, 41))
+    for question in store.next_questions():
+        store.answer(question, [], "", 1, 2)
+    assert len(sent(store, 5)) == 32
+    store.mark("d", "s", 8, 6)
+    assert [number for _, number, _ in sent(store, 7)] == list(range(33, 41))
+    store.close()
 
 
-def test_another_version_of_the_book_is_not_touched(tmp_path: Path) -> None:
+def test_another_version_of_the_store_is_not_touched(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "answers.db") as db:
         db.execute("PRAGMA user_version = 9")
     with pytest.raises(sqlite3.DatabaseError, match="version 9"):
-        AnswerBook(tmp_path / "answers.db", tmp_path / "sink.sqlite")
+        AnswerStore(tmp_path / "answers.db", tmp_path / "sink.sqlite")

@@ -19,7 +19,7 @@ from typing import Any
 
 from ... import _core
 from ...errors import Error
-from ._book import AnswerBook, Question
+from ._answers import AnswerStore, Question
 from ._runner import PackageShelf, Runner
 
 LOG = logging.getLogger("walle_rt.cloud.phase")
@@ -69,15 +69,17 @@ class CloudPhase:
     """Answers questions while it is open.
 
     Args:
-        book: what is durable; closed with it.
+        store: what is durable; closed with it.
         shelf: where packages are.
         send: hands a frame for a device to the broker; False where it cannot now.
         keep_s: how long an answer waits for its device.
     """
 
-    def __init__(self, book: AnswerBook, shelf: PackageShelf, send: Send, *, keep_s: float = KEEP_S) -> None:
+    def __init__(
+        self, store: AnswerStore, shelf: PackageShelf, send: Send, *, keep_s: float = KEEP_S
+    ) -> None:
         """Start; goes on where a process before was stopped."""
-        self._book, self._shelf, self._send, self._keep_s = book, shelf, send, keep_s
+        self._store, self._shelf, self._send, self._keep_s = store, shelf, send, keep_s
         self._asked, self._deliver = threading.Event(), threading.Event()
         self._marks: queue.Queue[tuple[str, bytes]] = queue.Queue(_MARKS)
         self._over = threading.Event()
@@ -106,7 +108,7 @@ class CloudPhase:
 
     def stats(self) -> PhaseStats:
         """What it has done."""
-        counts = self._book.counts()
+        counts = self._store.counts()
         with self._lock:
             return PhaseStats(
                 counts.asked,
@@ -124,7 +126,7 @@ class CloudPhase:
 
     def answers(self, limit: int = 100) -> list[dict[str, Any]]:
         """The newest answers, newest first."""
-        return self._book.answers(limit)
+        return self._store.answers(limit)
 
     def close(self) -> None:
         """End it. A question that is being answered is asked again at the next start."""
@@ -133,7 +135,7 @@ class CloudPhase:
         self._deliver.set()
         for thread in self._threads:
             thread.join(30)
-        self._book.close()
+        self._store.close()
 
     # -- answering -------------------------------------------------------------------------------------------
 
@@ -142,7 +144,7 @@ class CloudPhase:
         while not self._over.is_set():
             self._asked.clear()
             try:
-                questions = self._book.next_questions()
+                questions = self._store.next_questions()
                 for question in questions:
                     if self._over.is_set():
                         break
@@ -165,7 +167,7 @@ class CloudPhase:
         why = ""
         try:
             rows = runner.answer(question)
-            self._book.answer(question, rows, "", began, _now_us())
+            self._store.answer(question, rows, "", began, _now_us())
         except sqlite3.Error:
             raise  # nothing was kept: the question comes again
         except (
@@ -180,7 +182,7 @@ class CloudPhase:
                     why,
                     extra={"task": question.task, "package": question.package, "phase": "cloud"},
                 )
-            self._book.answer(question, [], why, began, _now_us())
+            self._store.answer(question, [], why, began, _now_us())
         with self._lock:
             self._answered += not why
             self._failed += bool(why)
@@ -195,7 +197,7 @@ class CloudPhase:
             wait = _LOOK_S
             try:
                 self._take_marks()
-                dropped = self._book.drop_older(_now_us() - int(self._keep_s * 1e6))
+                dropped = self._store.drop_older(_now_us() - int(self._keep_s * 1e6))
                 if dropped:
                     LOG.warning("%d answers were given up: their devices did not come for them", dropped)
                 wait = self._send_due()
@@ -219,13 +221,13 @@ class CloudPhase:
                 LOG.warning("what device %s says of answers was not read: %s", device, error)
                 continue
             for stream, taken in marks:
-                trips = self._book.mark(device, stream, taken, _now_us())
+                trips = self._store.mark(device, stream, taken, _now_us())
                 with self._lock:
                     self._taken += len(trips)
                     self._trips.extend(trip / 1e6 for trip in trips)
 
     def _send_due(self) -> float:
-        frames = self._book.due(_now_us())
+        frames = self._store.due(_now_us())
         for device, frame in frames:
             taken = self._send(device, frame)
             with self._lock:
@@ -233,7 +235,7 @@ class CloudPhase:
                 self._refused += not taken
         if frames:
             return 0.0
-        due = self._book.next_due()
+        due = self._store.next_due()
         return _LOOK_S if due is None else min(_LOOK_S, max(0.05, (due - _now_us()) / 1e6))
 
 
@@ -255,4 +257,4 @@ def _log(level: int, line: str) -> None:
 
 def open_phase(folder: Path, sink: Path, shelf: PackageShelf, send: Send) -> CloudPhase:
     """The cloud phase of a server's folder."""
-    return CloudPhase(AnswerBook(folder / "answers.db", sink), shelf, send)
+    return CloudPhase(AnswerStore(folder / "answers.db", sink), shelf, send)

@@ -15,7 +15,7 @@ from ...stream import unpack_batch
 from ...task import FileKind, Package, TaskSpec
 from ...task._spec import CloudHalf
 from ...vm import VM, Isolate, LimitExceeded, Limits, TaskBundle
-from ._book import Question
+from ._answers import Question
 from ._worker import Worker
 
 _HELD = 8  # isolates: each has a model, and tasks that ask at one time are few

@@ -1,6 +1,6 @@
 """The server's side of questions as a trace: ``walle_rt.tracing.join_traces`` puts it beside a device's.
 
-Nothing is recorded for it: the book of answers has the times.
+Nothing is recorded for it: the answers have their times.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def spans(answers: list[dict[str, Any]]) -> dict[str, Any]:
-    """A trace for Perfetto of what ``AnswerBook.answers`` gave."""
+    """A trace for Perfetto of what ``AnswerStore.answers`` gave."""
     start = min((a["received"] for a in answers), default=0)
     events: list[dict[str, Any]] = [
         {"name": "process_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "walle serve"}},

@@ -1,6 +1,6 @@
 """Questions and answers as the server remembers them: docs/reference/formats/cloud-phase.md.
 
-Questions lie in the sink's database, where they are stored in one transaction with their records; the book
+Questions lie in the sink's database, where they are stored in one transaction with their records; the store
 remembers how far it has read them, in one transaction with the answer of each. So a process that is killed
 anywhere answers each question once, or computes an answer again that nobody has seen.
 """
@@ -74,8 +74,8 @@ class Question:
 
 
 @dataclass(frozen=True)
-class BookCounts:
-    """Since the book was made.
+class AnswerCounts:
+    """Since the store was made.
 
     Attributes:
         asked: questions that were read, those that were dropped among them.
@@ -90,11 +90,11 @@ class BookCounts:
     dropped_answers: int
 
 
-class AnswerBook:
-    """The book of one server. Threads: any, one at a time.
+class AnswerStore:
+    """Answers of one server, and how far its questions are read. Threads: any, one at a time.
 
     Args:
-        path: of the book's file; made when it is missing.
+        path: of its file; made when it is missing.
         sink: the sink's database, which another thread writes.
     """
 
@@ -221,7 +221,7 @@ class AnswerBook:
             took: list[tuple[int]] = []
             anew = taken > newest
             if anew:
-                # This book has been lost and made anew: its answers go on behind what the device has.
+                # This store has been lost and made anew: its answers go on behind what the device has.
                 self._renumber(device, stream, taken)
                 newest += taken
             else:
@@ -270,14 +270,14 @@ class AnswerBook:
             )
         return int(dropped)
 
-    def counts(self) -> BookCounts:
+    def counts(self) -> AnswerCounts:
         """How things stand."""
         with self._lock:
             asked, dropped = self._db.execute("SELECT question, dropped FROM cursor").fetchone()
             waiting, gone = self._db.execute(
                 "SELECT coalesce(sum(state = 0), 0), coalesce(sum(state = ?), 0) FROM answers", (DROPPED,)
             ).fetchone()
-        return BookCounts(asked, dropped, waiting, gone)
+        return AnswerCounts(asked, dropped, waiting, gone)
 
     def answers(self, limit: int = 100) -> list[dict[str, Any]]:
         """The newest answers, newest first; times in microseconds since 1970, 0 for what has not happened."""
