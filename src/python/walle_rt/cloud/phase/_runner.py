@@ -1,4 +1,4 @@
-"""The cloud's half of a task at work: the package that asked, in an isolate of its own."""
+"""Runner: the code of tasks for the server, each package that asks in an isolate of its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PackageShelf(Protocol):
         """The file with this SHA-256; it is there, or reading it fails."""
 
 
-class Half:
+class LoadedTask:
     """What the server runs of one package, loaded."""
 
     def __init__(self, shelf: PackageShelf, digest: str, log: Callable[[int, str], None]) -> None:
@@ -63,16 +63,16 @@ class Half:
                 f"a question of {package.task} {package.version}, which has no [cloud]", "a task with one",
                 "cloud phase", "look at who sends it",
             )  # fmt: skip
-        self.half: CloudHalf = spec.cloud
+        self.cloud: CloudHalf = spec.cloud
         self.task, self.version = package.task, package.version
-        table = spec.results.get(self.half.answers)
+        table = spec.results.get(self.cloud.answers)
         self.columns = None if table is None else dict(table.columns)
         vm = VM()
         data = _core.vm.Bundle.pack(code, sorted(parts.items())) if parts else code
         limits = Limits(
-            heap_bytes=self.half.heap_bytes,
-            wall_ms=self.half.limits.wall_ms,
-            cpu_ms=self.half.limits.cpu_ms,
+            heap_bytes=self.cloud.heap_bytes,
+            wall_ms=self.cloud.limits.wall_ms,
+            cpu_ms=self.cloud.limits.cpu_ms,
             log_bytes=spec.log_bytes,
             imports=sorted({*spec.imports, "walle"}),
             host_calls=spec.host_calls,
@@ -86,10 +86,10 @@ class Half:
         Raises:
             TaskError: the code raised, exceeded a limit, or returned what is no row of its table.
         """
-        if question.feature != self.half.question:
+        if question.feature != self.cloud.question:
             raise TaskError.of(
                 f"feature '{question.feature}'",
-                f"'{self.half.question}'",
+                f"'{self.cloud.question}'",
                 "cloud phase",
                 "look at who sends it",
             )
@@ -100,7 +100,7 @@ class Half:
             "ts": question.ts,
             **_columns(question.data),
         }
-        return self._rows(self._isolate.call(self.half.function, given, module=self.half.module))
+        return self._rows(self._isolate.call(self.cloud.function, given, module=self.cloud.module))
 
     def close(self) -> None:
         """Give the isolate up."""
@@ -146,7 +146,7 @@ class Runner:
     def __init__(self, shelf: PackageShelf, log: Callable[[int, str], None]) -> None:
         """Nothing is loaded yet."""
         self._shelf, self._log = shelf, log
-        self._halves: OrderedDict[str, Half] = OrderedDict()
+        self._loaded: OrderedDict[str, LoadedTask] = OrderedDict()
         self._worker = Worker("walle-cloud-code")
         self._stuck: set[str] = set()  # digests of packages
 
@@ -158,37 +158,38 @@ class Runner:
         """
         if question.package in self._stuck:
             raise _stuck(f"a package whose call did not end (task '{question.task}')")
-        half = self._halves.pop(question.package, None) or Half(self._shelf, question.package, self._log)
+        digest = question.package
+        loaded = self._loaded.pop(digest, None) or LoadedTask(self._shelf, digest, self._log)
         try:
-            if half.task != question.task:
+            if loaded.task != question.task:
                 raise TaskError.of(
-                    f"task '{question.task}'", f"'{half.task}'", "cloud phase", "look at who sends it"
+                    f"task '{question.task}'", f"'{loaded.task}'", "cloud phase", "look at who sends it"
                 )
-            patience_s = half.half.limits.wall_ms / 1000 + _GRACE_S
-            rows = self._worker.run(lambda: half.answer(question), patience_s)
+            patience_s = loaded.cloud.limits.wall_ms / 1000 + _GRACE_S
+            rows = self._worker.run(lambda: loaded.answer(question), patience_s)
         except LimitExceeded:
             # It has not cleaned up behind itself: the next question gets a fresh one.
-            half.close()
+            loaded.close()
             raise
         except Error:
-            self._hold(question.package, half)
+            self._hold(question.package, loaded)
             raise
         if rows is None:
             self._stuck.add(question.package)
             raise _stuck(f"a call of task '{question.task}' in native code that does not end")
-        self._hold(question.package, half)
+        self._hold(question.package, loaded)
         return rows
 
     def close(self) -> None:
         """Give all isolates up."""
         self._worker.close()
-        while self._halves:
-            self._halves.popitem()[1].close()
+        while self._loaded:
+            self._loaded.popitem()[1].close()
 
-    def _hold(self, package: str, half: Half) -> None:
-        self._halves[package] = half
-        if len(self._halves) > _HELD:
-            self._halves.popitem(last=False)[1].close()
+    def _hold(self, package: str, loaded: LoadedTask) -> None:
+        self._loaded[package] = loaded
+        if len(self._loaded) > _HELD:
+            self._loaded.popitem(last=False)[1].close()
 
 
 def _stuck(given: str) -> TaskError:
