@@ -135,7 +135,7 @@ class Server:
         self.phase = CloudPhase(
             AnswerStore(folder / "answers.db", database), FolderShelf(folder / "shelf"), self._send, **options
         )
-        self._out = self.sink = Sink(endpoint, SinkStore(database), asks=self.phase)
+        self._out = self.sink = Sink(endpoint, SinkStore(database), handler=self.phase)
         assert self.sink.wait_connected(PATIENCE_S), "the sink does not connect"
 
     def _send(self, device: str, payload: bytes) -> bool:

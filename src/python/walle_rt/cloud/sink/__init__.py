@@ -6,12 +6,11 @@ A device's record is acknowledged when its rows are on the disk; a record that c
 
 from ._mqtt import Endpoint
 from ._retention import Keeper, Limit, read_limits
-from ._sink import Asks, Sink, SinkStats
+from ._sink import QuestionHandler, Sink, SinkStats
 from ._store import Limits, Message, SinkStore
 from ._tables import FeatureTable, FeatureTables
 
 __all__ = [
-    "Asks",
     "Endpoint",
     "FeatureTable",
     "FeatureTables",
@@ -19,6 +18,7 @@ __all__ = [
     "Limit",
     "Limits",
     "Message",
+    "QuestionHandler",
     "Sink",
     "SinkStats",
     "SinkStore",

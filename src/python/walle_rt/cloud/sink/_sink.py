@@ -35,7 +35,7 @@ _ONLINE = "$SYS/broker/clients/connected"
 _SUBSCRIBE_ID = 0xFFFF
 
 
-class Asks(Protocol):
+class QuestionHandler(Protocol):
     """Who answers questions (``walle_rt.cloud.phase``)."""
 
     def asked(self) -> None:
@@ -75,7 +75,11 @@ class Sink:
     """
 
     def __init__(
-        self, endpoint: Endpoint, store: SinkStore, name: str = "@sink", asks: Asks | None = None
+        self,
+        endpoint: Endpoint,
+        store: SinkStore,
+        name: str = "@sink",
+        handler: QuestionHandler | None = None,
     ) -> None:
         """Start; connects, and connects again, by itself.
 
@@ -83,10 +87,10 @@ class Sink:
             endpoint: the broker, and the certificate whose common name is ``name``.
             store: used by this sink alone from here on, and closed with it.
             name: client id and user name at the broker.
-            asks: who answers questions; its methods return at once. None: nobody.
+            handler: of questions; its methods return at once. None: nobody.
         """
         endpoint.address()
-        self._endpoint, self._store, self._name, self._asks = endpoint, store, name, asks
+        self._endpoint, self._store, self._name, self._handler = endpoint, store, name, handler
         self._lock = threading.Lock()
         self._said: deque[tuple[str, bytes, bool]] = deque()  # to publish: topic, payload, retain
         self._epoch: bytes | None = None
@@ -288,8 +292,8 @@ class _Conversation:
                     sink._online = int(packet.payload) if packet.payload.isdigit() else 0
                 elif packet.topic.startswith("w/") and packet.topic.endswith("/up"):
                     messages.append(Message(packet.topic[2:-3], packet.payload))
-                elif packet.topic.startswith("w/") and packet.topic.endswith("/got") and sink._asks:
-                    sink._asks.heard(packet.topic[2:-4], packet.payload)
+                elif packet.topic.startswith("w/") and packet.topic.endswith("/got") and sink._handler:
+                    sink._handler.heard(packet.topic[2:-4], packet.payload)
                 if packet.number:
                     numbers += mqtt.puback(packet.number)
             elif packet.kind == mqtt.CONNACK and packet.codes != b"\0":
@@ -303,8 +307,8 @@ class _Conversation:
         if messages:
             before = sink._store.counts.questions
             said = sink._store.write(messages)
-            if sink._asks and sink._store.counts.questions != before:
-                sink._asks.asked()
+            if sink._handler and sink._store.counts.questions != before:
+                sink._handler.asked()
             sink._commits += 1
             sink._messages += len(messages)
             for device, payloads in said.items():
