@@ -10,7 +10,7 @@ from cloud.servers import opened_desk
 from cloud.test_sink import batch, message, said
 
 from walle_rt import ArgumentError, _core
-from walle_rt.cloud.sink import FeatureTables, Keeper, Limit, Message, SinkStore, read_limits
+from walle_rt.cloud.sink import FeatureTables, Limit, Maintenance, Message, SinkStore, read_limits
 
 DAY = 86_400
 STORED = 0
@@ -40,13 +40,13 @@ def test_rows_of_an_age_are_kept_up_to_that_very_age(tmp_path: Path) -> None:
     stored(path, 1, at=0).close()
     stored(path, 2, 3, at=10).close()
     stored(path, 4, at=DAY).close()
-    keeper = Keeper(path, {"default": Limit(days=1)})
-    assert keeper.sweep(DAY) == 0 and left(path) == [1, 2, 3, 4]
-    assert keeper.sweep(DAY + 10) == 1 and left(path) == [2, 3, 4]
-    assert keeper.sweep(DAY + 10.001) == 2 and left(path) == [4]
-    assert keeper.deleted == {"t/f": 3}
-    assert keeper.sweep(9 * DAY) == 1 and left(path) == []
-    assert keeper.sweep(10 * DAY) == 0
+    maintenance = Maintenance(path, {"default": Limit(days=1)})
+    assert maintenance.sweep(DAY) == 0 and left(path) == [1, 2, 3, 4]
+    assert maintenance.sweep(DAY + 10) == 1 and left(path) == [2, 3, 4]
+    assert maintenance.sweep(DAY + 10.001) == 2 and left(path) == [4]
+    assert maintenance.deleted == {"t/f": 3}
+    assert maintenance.sweep(9 * DAY) == 1 and left(path) == []
+    assert maintenance.sweep(10 * DAY) == 0
 
 
 def test_the_newest_rows_are_kept_and_each_feature_has_its_limit(tmp_path: Path) -> None:
@@ -54,19 +54,19 @@ def test_the_newest_rows_are_kept_and_each_feature_has_its_limit(tmp_path: Path)
     stored(path, *range(1, 11), at=0).close()
     stored(path, *range(1, 11), at=0, feature="g").close()
     stored(path, *range(1, 11), at=0, feature="h").close()
-    keeper = Keeper(path, {"default": Limit(rows=7), "t/g": Limit(rows=0), "t/h": Limit()})
-    assert keeper.sweep(0) == 13
+    maintenance = Maintenance(path, {"default": Limit(rows=7), "t/g": Limit(rows=0), "t/h": Limit()})
+    assert maintenance.sweep(0) == 13
     assert (left(path), left(path, "g"), left(path, "h")) == ([4, 5, 6, 7, 8, 9, 10], [], list(range(1, 11)))
     stored(path, 11, 12, at=0).close()
-    assert keeper.sweep(0) == 2 and left(path) == [6, 7, 8, 9, 10, 11, 12]
-    assert keeper.deleted == {"t/f": 5, "t/g": 10}
+    assert maintenance.sweep(0) == 2 and left(path) == [6, 7, 8, 9, 10, 11, 12]
+    assert maintenance.deleted == {"t/f": 5, "t/g": 10}
 
 
 def test_a_record_whose_rows_were_deleted_is_not_stored_again(tmp_path: Path) -> None:
     path = tmp_path / "features.db"
     store = stored(path, 1, 2, 3, at=0, feature="s")
     try:
-        assert Keeper(path, {"default": Limit(rows=1)}).sweep(0) == 2
+        assert Maintenance(path, {"default": Limit(rows=1)}).sweep(0) == 2
         assert said(store.write([message(1, 2, 4)])["d"]) == [("s", STORED, [1, 2, 4])]
         assert store.counts.duplicates == 2
     finally:
@@ -82,17 +82,17 @@ def test_a_sweep_is_bounded_and_the_next_goes_on(tmp_path: Path) -> None:
         many = ((1, seq, seq, 0, 1) for seq in range(2, 25_001))
         db.executemany("INSERT INTO records VALUES (?, ?, ?, ?, ?)", many)
         db.executemany("INSERT INTO feature_1 VALUES (1, ?, 0, 0, 0)", ((seq,) for seq in range(2, 25_001)))
-    keeper = Keeper(path, {"default": Limit(days=1)})
-    assert keeper.sweep(9 * DAY) == 20_000
-    assert keeper.sweep(9 * DAY) == 5_000 and left(path) == []
+    maintenance = Maintenance(path, {"default": Limit(days=1)})
+    assert maintenance.sweep(9 * DAY) == 20_000
+    assert maintenance.sweep(9 * DAY) == 5_000 and left(path) == []
 
 
 def test_nothing_is_deleted_where_nothing_is_declared(tmp_path: Path) -> None:
     path = tmp_path / "features.db"
-    assert Keeper(path, {"default": Limit(days=0)}).sweep(1e9) == 0 and not path.exists()
+    assert Maintenance(path, {"default": Limit(days=0)}).sweep(1e9) == 0 and not path.exists()
     stored(path, 1, at=0).close()
     assert read_limits(tmp_path / "none.toml") == {}
-    assert Keeper(path, {}).sweep(1e9) == 0 and left(path) == [1]
+    assert Maintenance(path, {}).sweep(1e9) == 0 and left(path) == [1]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import metrics
-from ..sink import Keeper, read_limits
+from ..sink import Maintenance, read_limits
 from .catalogue import PublishedPackages
 from .enrolment import DeviceAuth, note_seen, removed
 from .inbox import Inbox
@@ -35,7 +35,7 @@ class Server(ServerState):
         self.releases = ReleaseService(self, self._announce)
         self.inbox = Inbox(self.releases.decode, self.releases.store)
         folder = settings.folder
-        self.keeper = Keeper(folder / "features.db", read_limits(folder / "retention.toml"))
+        self.maintenance = Maintenance(folder / "features.db", read_limits(folder / "retention.toml"))
         self._swept_at = -_SWEEP_S
         self._seen_lock = threading.Lock()
         self._seen: dict[str, float] = {}
@@ -60,13 +60,13 @@ class Server(ServerState):
         now = self.now()
         if abs(now - self._swept_at) < _SWEEP_S:
             return
-        self._swept_at, before = now, dict(self.keeper.deleted)
+        self._swept_at, before = now, dict(self.maintenance.deleted)
         try:
-            if self.keeper.sweep(now):
-                LOG.info("rows deleted", extra={"rows": self.keeper.deleted})
+            if self.maintenance.sweep(now):
+                LOG.info("rows deleted", extra={"rows": self.maintenance.deleted})
         except sqlite3.Error as error:  # a full disk, a writer that takes long: the next one goes on
             LOG.warning("rows not deleted", extra={"reason": str(error)})
-        for name, rows in self.keeper.deleted.items():
+        for name, rows in self.maintenance.deleted.items():
             metrics.DELETED.labels(name).inc(rows - before.get(name, 0))
 
     def saw(self, device: str) -> None:

@@ -5,7 +5,7 @@ A device's record is acknowledged when its rows are on the disk; a record that c
 """
 
 from ._mqtt import Endpoint
-from ._retention import Keeper, Limit, read_limits
+from ._retention import Limit, Maintenance, read_limits
 from ._sink import QuestionHandler, Sink, SinkStats
 from ._store import Limits, Message, SinkStore
 from ._tables import FeatureTable, FeatureTables
@@ -14,9 +14,9 @@ __all__ = [
     "Endpoint",
     "FeatureTable",
     "FeatureTables",
-    "Keeper",
     "Limit",
     "Limits",
+    "Maintenance",
     "Message",
     "QuestionHandler",
     "Sink",

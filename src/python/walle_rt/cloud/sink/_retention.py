@@ -75,14 +75,14 @@ def read_limits(file: Path) -> dict[str, Limit]:
     return out
 
 
-class Keeper:
+class Maintenance:
     """Deletes what lies behind its limits from a sink's database, beside the sink. One thread."""
 
     def __init__(self, database: Path, limits: Mapping[str, Limit]) -> None:
         """Open nothing yet: the sink makes the file."""
         self._database, self._limits = database, dict(limits)
         self._of_all = self._limits.pop(DEFAULT, Limit())
-        self.deleted: dict[str, int] = {}  # rows by task/feature, since the keeper was made
+        self.deleted: dict[str, int] = {}  # rows by task/feature, since this was made
 
     def sweep(self, now_s: float) -> int:
         """Delete up to 20,000 rows of each table; returns how many there were.
