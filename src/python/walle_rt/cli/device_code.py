@@ -21,9 +21,9 @@ def main(
     json_: Json = False,
 ) -> None:
     """Make one-time codes with which devices enrol; printed once."""
-    told = ServerApi.of(server).post("/device-codes", {"count": count, "label": label, "hours": hours})
+    reply = ServerApi.of(server).post("/device-codes", {"count": count, "label": label, "hours": hours})
     if json_:
-        emit_json(told)
+        emit_json(reply)
         return
-    for code in told["codes"]:
+    for code in reply["codes"]:
         out.print(code)

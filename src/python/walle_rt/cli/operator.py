@@ -41,9 +41,9 @@ def _password(file: Path | None, what: str) -> str:
     return getpass.getpass(f"{what}: ")
 
 
-def _show(told: Any, json_: bool, text: str) -> None:
+def _show(reply: Any, json_: bool, text: str) -> None:
     if json_:
-        emit_json(told if isinstance(told, dict) else {"result": told})
+        emit_json(reply if isinstance(reply, dict) else {"result": reply})
     else:
         out.print(text)
 
@@ -58,11 +58,11 @@ def login(
 ) -> None:
     """Log in; other commands then use this server."""
     api = ServerApi(url)
-    told = api.post("/login", {"name": name, "password": _password(password_file, "password")})
-    keep_login(Login(url, told["token"]))
-    more = "; change the one-time password now: walle operator password" if told["one_time"] else ""
+    reply = api.post("/login", {"name": name, "password": _password(password_file, "password")})
+    keep_login(Login(url, reply["token"]))
+    more = "; change the one-time password now: walle operator password" if reply["one_time"] else ""
     _show(
-        {"server": url, "name": name, "one_time": told["one_time"]},
+        {"server": url, "name": name, "one_time": reply["one_time"]},
         json_,
         f"logged in to {url} as {name}{more}",
     )
@@ -115,16 +115,16 @@ def add(
     json_: Json = False,
 ) -> None:
     """Add an operator; prints a one-time password."""
-    told = ServerApi.of(server).post("/operators", {"name": name, "admin": admin})
-    _show(told, json_, f"{name}'s one-time password: {told['password']}")
+    reply = ServerApi.of(server).post("/operators", {"name": name, "admin": admin})
+    _show(reply, json_, f"{name}'s one-time password: {reply['password']}")
 
 
 @app.command("reset")
 @command
 def reset(name: Name, server: Server = None, json_: Json = False) -> None:
     """A new one-time password; sessions end."""
-    told = ServerApi.of(server).post(f"/operators/{part(name)}/password")
-    _show(told, json_, f"{name}'s one-time password: {told['password']}")
+    reply = ServerApi.of(server).post(f"/operators/{part(name)}/password")
+    _show(reply, json_, f"{name}'s one-time password: {reply['password']}")
 
 
 @app.command("disable")
@@ -171,8 +171,8 @@ def token(
 ) -> None:
     """Make a token for a program (CI); printed once."""
     given = {"name": name, "scenario": scenario, "role": role, "days": days}
-    told = ServerApi.of(server).post("/tokens", given)
-    _show(told, json_, told["token"])
+    reply = ServerApi.of(server).post("/tokens", given)
+    _show(reply, json_, reply["token"])
 
 
 @app.command("scenario")
@@ -195,8 +195,8 @@ def scenario_(
             raise ArgumentError.of(
                 f"'{team}'", "the file that walle keys team wrote", "--team", "ask the team for it"
             ) from None
-    told = ServerApi.of(server).post("/scenarios", given)
-    _show(told, json_, f"added {name}")
+    reply = ServerApi.of(server).post("/scenarios", given)
+    _show(reply, json_, f"added {name}")
 
 
 @app.command("audit")
@@ -207,10 +207,10 @@ def audit(
     json_: Json = False,
 ) -> None:
     """What operators did, and whether the chain of the log holds."""
-    told = ServerApi.of(server).get(f"/audit?limit={limit}")
+    reply = ServerApi.of(server).get(f"/audit?limit={limit}")
     if json_:
-        emit_json(told)
+        emit_json(reply)
     else:
-        for row in told["entries"]:
+        for row in reply["entries"]:
             out.print(f"{row['n']:6d} {row['at']:.0f} {row['who']:16s} {row['act']:20s} {row['subject']}")
-        out.print("the chain holds" if told["broken"] is None else f"broken at entry {told['broken']}")
+        out.print("the chain holds" if reply["broken"] is None else f"broken at entry {reply['broken']}")

@@ -121,16 +121,17 @@ def revive(number: Number, reason: Reason = "", server: Server = None, json_: Js
     _act(number, "revive", reason, server, json_)
 
 
-def _show(told: dict[str, Any], json_: bool) -> None:
+def _show(reply: dict[str, Any], json_: bool) -> None:
     if json_:
-        emit_json(told)
+        emit_json(reply)
         return
-    out.print(f"release {told['id']}: {told['scenario']}/{told['task']} {told['version']} is {told['state']}")
-    if told["reason"]:
-        out.print(f"  because {told['reason']}")
-    for name, value in told["progress"].items():
+    package = f"{reply['scenario']}/{reply['task']} {reply['version']}"
+    out.print(f"release {reply['id']}: {package} is {reply['state']}")
+    if reply["reason"]:
+        out.print(f"  because {reply['reason']}")
+    for name, value in reply["progress"].items():
         out.print(f"  {name:18s} {value}")
-    for cohort, counts in sorted(told["reports"].items()):
+    for cohort, counts in sorted(reply["reports"].items()):
         out.print(
             f"  {cohort:18s} {', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}"
         )

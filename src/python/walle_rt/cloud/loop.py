@@ -43,11 +43,11 @@ CAREFUL = "[ramp]\nfrom = 1.0\nseconds = 0\ncontrol = 0.0\n[guard]\ngood_rate = 
 
 @dataclass
 class Follower:
-    """A device's process, and what it tells."""
+    """A device's process, and what it reports."""
 
     process: subprocess.Popen[str]
     lines: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
-    told: dict[str, Any] = field(default_factory=dict)
+    reported: dict[str, Any] = field(default_factory=dict)
 
     def read(self) -> None:
         """Gather its lines until it ends."""
@@ -62,12 +62,12 @@ class Follower:
         self.process.stdin.flush()
 
     def look(self) -> dict[str, Any]:
-        """What it told last, of everything."""
+        """What it reported last, of everything."""
         while True:
             try:
-                self.told |= self.lines.get_nowait()
+                self.reported |= self.lines.get_nowait()
             except queue.Empty:
-                return self.told
+                return self.reported
 
 
 class Loop:
@@ -149,13 +149,13 @@ class Loop:
         line = self._server.stdout.readline()
         if not line:
             raise TaskError.of("a server that ended", "one that serves", "walle serve", f"see {log.name}")
-        told = json.loads(line)
-        self.url: str = told["address"]
-        token = ServerApi(self.url).post("/login", {"name": "admin", "password": told["login"]["password"]})[
+        ready = json.loads(line)
+        self.url: str = ready["address"]
+        token = ServerApi(self.url).post("/login", {"name": "admin", "password": ready["login"]["password"]})[
             "token"
         ]
         self.api, self._token = ServerApi(self.url, token), token
-        self.api.put("/me/password", {"old": told["login"]["password"], "new": _PASSWORD})
+        self.api.put("/me/password", {"old": ready["login"]["password"], "new": _PASSWORD})
         self.api.post("/scenarios", {"name": SCENARIO})
         self._say(f"server at {self.url}: log in as admin with '{_PASSWORD}'")
         self.figures.append(("server up", _seconds(began)))
@@ -179,7 +179,7 @@ class Loop:
         self._until(
             "both devices enrolled", lambda: all("device" in device.look() for device in self.devices)
         )
-        transports = {device.told["transport"] for device in self.devices}
+        transports = {device.reported["transport"] for device in self.devices}
         self._say(f"two devices enrolled, over {' and '.join(sorted(transports))}")
         self.figures.append(("two devices enrolled", _seconds(began)))
 
@@ -221,9 +221,9 @@ class Loop:
         for device in self.devices:
             device.order("report")
         self._until("what they have", lambda: all("report" in device.look() for device in self.devices))
-        told = [device.look()["report"] for device in self.devices]
-        guesses = [guess for each in told for guess in each["guesses"]]
-        answers = {n: topic for each in told for n, topic in each["answers"]}
+        reports = [device.look()["report"] for device in self.devices]
+        guesses = [guess for each in reports for guess in each["guesses"]]
+        answers = {n: topic for each in reports for n, topic in each["answers"]}
         asked = [n for n, _, was_asked, _ in guesses if was_asked]
         share = len(asked) / len(guesses)
         large = self.trained.by_large
@@ -238,7 +238,7 @@ class Loop:
                 f"see {self.folder}/*.log",
             )  # fmt: skip
         self._need_no_large_model()
-        trips = sorted(trip for each in told for trip in each["trips"])
+        trips = sorted(trip for each in reports for trip in each["trips"])
         self._say(f"{len(asked)} of {len(guesses)} sentences went to the cloud phase, and came back answered")
         self.figures += [
             ("items", str(len(guesses))),
@@ -261,7 +261,7 @@ class Loop:
     def join_traces(self) -> None:
         """One file for Perfetto: both devices and the server, with arrows along each record."""
         files = {
-            device.told["device"]: self.folder / f"device-{n}" / TRACE
+            device.reported["device"]: self.folder / f"device-{n}" / TRACE
             for n, device in enumerate(self.devices, 1)
         }
         path = self.folder / "loop.trace.json"
@@ -277,10 +277,10 @@ class Loop:
         began = time.monotonic()
         release = self.start("1.1.0", CAREFUL)
         self._until("the broken release is halted", lambda: self._state(release) == "halted")
-        told = self.api.get(f"/releases/{release}")
-        self._say(f"1.1.0 was halted: {told['reason']}")
+        halted = self.api.get(f"/releases/{release}")
+        self._say(f"1.1.0 was halted: {halted['reason']}")
         self.figures.append(("release to halt of the broken version", _seconds(began)))
-        self.figures.append(("devices that tried the broken version", str(told["progress"]["claimed"])))
+        self.figures.append(("devices that tried the broken version", str(halted["progress"]["claimed"])))
         made = self.api.post(f"/releases/{release}/rollback", {"reason": "the demo"})
         self._until("both devices run 1.0.0 again", lambda: self._version(1) == "1.0.0" == self._version(0))
         self._say(f"rolled back by {made['id']}: both devices run 1.0.0")
@@ -309,8 +309,8 @@ class Loop:
         return str(broker["url"]) if broker["url"] else ""
 
     def _phase(self) -> dict[str, Any]:
-        told: dict[str, Any] = self.api.get("/cloud-phase")
-        return told
+        figures: dict[str, Any] = self.api.get("/cloud-phase")
+        return figures
 
     def _version(self, device: int) -> str:
         return str(self.devices[device].look().get("versions", {}).get(TASK, ""))
@@ -333,9 +333,9 @@ class Loop:
             ended = [device for device in self.devices if device.process.poll() is not None]
             if ended or time.monotonic() > end:
                 problem = "a device's process that ended" if ended else f"{_PATIENCE_S:.0f} s"
-                told = [device.look() for device in self.devices]
+                reported = [device.look() for device in self.devices]
                 raise DeadlineError.of(
-                    f"{problem}; devices: {told}", what, "the loop", f"see {self.folder}/*.log"
+                    f"{problem}; devices: {reported}", what, "the loop", f"see {self.folder}/*.log"
                 )
             time.sleep(0.05)
 

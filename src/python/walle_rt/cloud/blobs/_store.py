@@ -178,8 +178,8 @@ class BlobStore:
             return Part(
                 416, 0, 0, size, headers | {"Content-Range": f"bytes */{size}", "Content-Length": "0"}
             )
-        told = {"Content-Range": f"bytes {start}-{stop - 1}/{size}", "Content-Length": str(stop - start)}
-        return Part(206, start, stop, size, headers | told)
+        ranged = {"Content-Range": f"bytes {start}-{stop - 1}/{size}", "Content-Length": str(stop - start)}
+        return Part(206, start, stop, size, headers | ranged)
 
 
 class Upload:

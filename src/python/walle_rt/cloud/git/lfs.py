@@ -75,21 +75,21 @@ def _object(each: Any, uploads: bool, blobs: BlobStore, base: str, header: dict[
         error = {"code": 422, "message": "expected an oid (SHA-256) and a size"}
         return {"oid": str(digest)[:64], "size": 0, "error": error}
     digest = str(digest)
-    told: dict[str, Any] = {"oid": digest, "size": size}
+    answer: dict[str, Any] = {"oid": digest, "size": size}
     there = digest in blobs
     if there and blobs.size(digest) != size:
-        return {**told, "error": {"code": 422, "message": f"it has {blobs.size(digest)} bytes"}}
+        return {**answer, "error": {"code": 422, "message": f"it has {blobs.size(digest)} bytes"}}
     if uploads and not there:
         if size > blobs.most_blob_bytes:
-            return {**told, "error": {"code": 422, "message": f"at most {blobs.most_blob_bytes} bytes"}}
-        told |= {"authenticated": True}
-        told["actions"] = {"upload": {"href": f"{base}/{OBJECT}{digest}", "header": header}}
+            return {**answer, "error": {"code": 422, "message": f"at most {blobs.most_blob_bytes} bytes"}}
+        answer |= {"authenticated": True}
+        answer["actions"] = {"upload": {"href": f"{base}/{OBJECT}{digest}", "header": header}}
     elif not uploads and there:
-        told |= {"authenticated": True}
-        told["actions"] = {"download": {"href": f"{base}/blobs/{digest}", "header": header}}
+        answer |= {"authenticated": True}
+        answer["actions"] = {"download": {"href": f"{base}/blobs/{digest}", "header": header}}
     elif not uploads:
-        told["error"] = {"code": 404, "message": "it was not uploaded"}
-    return told
+        answer["error"] = {"code": 404, "message": "it was not uploaded"}
+    return answer
 
 
 def store(blobs: BlobStore, digest: str, pieces: Iterable[bytes]) -> None:

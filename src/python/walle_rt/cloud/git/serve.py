@@ -139,14 +139,14 @@ class GitApp:
     def _lfs(self, environ: Environ, scenario: str, called: str, start_response: Start) -> Iterable[bytes]:
         """A request of ``git lfs``."""
         try:
-            status, told = self._lfs_answer(environ, scenario, called)
+            status, answer = self._lfs_answer(environ, scenario, called)
         except lfs.MistakeError as error:
-            status, told = error.status, {"message": str(error)}
+            status, answer = error.status, {"message": str(error)}
         except TooLargeError:
-            status, told = 413, {"message": "a body that is too large"}
+            status, answer = 413, {"message": "a body that is too large"}
         if status in (401, 403, 404):
             return _refuse(start_response, status)
-        content = json.dumps(told).encode()
+        content = json.dumps(answer).encode()
         headers = [("Content-Type", lfs.TYPE), ("Content-Length", str(len(content)))]
         start_response(f"{status} {_REASONS[status]}", headers)
         return [content]

@@ -18,7 +18,7 @@ def spans(answers: list[dict[str, Any]]) -> dict[str, Any]:
         {"name": "thread_name", "ph": "M", "pid": 1, "tid": 3, "args": {"name": "answers"}},
     ]
     for a in answers:
-        told = {"value": a["trace"], "device": a["device"], "task": a["task"], "seq": a["seq"]}
+        shown = {"value": a["trace"], "device": a["device"], "task": a["task"], "seq": a["seq"]}
         for thread, name, begin, end in (
             (1, "sink", a["received"], a["received"] + 1),
             (2, "cloud phase execute", a["began"], a["ended"]),
@@ -33,7 +33,7 @@ def spans(answers: list[dict[str, Any]]) -> dict[str, Any]:
                         "tid": thread,
                         "ts": begin - start,
                         "dur": max(1, end - begin),
-                        "args": told | ({"error": a["error"]} if a["error"] else {}),
+                        "args": shown | ({"error": a["error"]} if a["error"] else {}),
                     }
                 )
     return {"traceEvents": events, "displayTimeUnit": "ms", "started_us": start}

@@ -301,10 +301,10 @@ class Controller:
         self._put(release)
         if was_live or release.state in LIVE:
             self._store.put_epoch(self.epoch + 1)
-        told: Detail = {"state": str(release.state), **(detail or {})}
+        entry: Detail = {"state": str(release.state), **(detail or {})}
         if release.reason:
-            told = {**told, "reason": release.reason}
-        self._note(now_s, actor, act, release.id, told)
+            entry = {**entry, "reason": release.reason}
+        self._note(now_s, actor, act, release.id, entry)
         return release
 
     def _retire_behind(self, release: Release) -> None:

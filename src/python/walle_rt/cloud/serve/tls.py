@@ -97,7 +97,7 @@ def _own(authority: Authority, settings: Settings, now: datetime) -> Files:
 
 
 def _state(files: Files) -> list[tuple[int, int]]:
-    return [((told := file.stat()).st_mtime_ns, told.st_ino) for file in files]
+    return [((found := file.stat()).st_mtime_ns, found.st_ino) for file in files]
 
 
 def _no_password() -> str:

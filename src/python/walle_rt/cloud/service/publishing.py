@@ -128,8 +128,8 @@ class ServerTarget:
 
     def missing(self, digests: Iterable[str]) -> list[str]:
         """As Target says."""
-        told = self._api.post(f"{self._at}/blobs/missing", {"digests": list(digests)})
-        return [str(digest) for digest in told["digests"]]
+        reply = self._api.post(f"{self._at}/blobs/missing", {"digests": list(digests)})
+        return [str(digest) for digest in reply["digests"]]
 
     def upload(self, digest: str, content: bytes) -> None:
         """As Target says."""
@@ -145,9 +145,9 @@ class ServerTarget:
         if not self._keys:
             self._api.put_bytes(at, manifest)
             return
-        told = self._api.get(f"{self._at}/role")
+        reply = self._api.get(f"{self._at}/role")
         path = f"{self._scenario}/{task}/{task}-{version}.walp"
-        given = (told["role"], path, manifest, self._keys, told["keyids"])
+        given = (reply["role"], path, manifest, self._keys, reply["keyids"])
         signed = next_role(*given, datetime.now(UTC), Expiry().scenario)
         self._api.put(f"{at}/signed", {"manifest": base64.b64encode(manifest).decode(), "role": signed})
 

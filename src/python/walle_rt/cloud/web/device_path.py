@@ -86,14 +86,14 @@ class DevicePath:
     def _telling(self, send: Send, header: str) -> Send:
         """Replies say where the device has not carried out what it should."""
 
-        async def told(message: dict[str, Any]) -> None:
+        async def send_and_tell(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 newer = self._state.releases.newer(header)
                 if newer is not None:
                     message["headers"] = [*message["headers"], (_REPLY, str(newer).encode())]
             await send(message)
 
-        return told
+        return send_and_tell
 
     async def _file(self, scope: Scope, send: Send, path: Path, etag: str, cache: bytes) -> None:
         try:

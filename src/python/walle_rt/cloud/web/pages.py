@@ -235,19 +235,20 @@ def _release_role(state: Server, number: str, person: Person) -> Role:
     return role
 
 
-def _figures(told: dict[str, Any]) -> dict[str, str]:
+def _figures(progress: dict[str, Any]) -> dict[str, str]:
     """How far a release is, in words that an operator reads."""
+    in_control = progress["control_good"] + progress["control_bad"]
     figures = {
-        "share of devices": f"{100 * told['share']:.3g} %",
-        "control cohort": f"{100 * told['control_share']:.3g} %",
-        "let in": f"{told['claimed']}",
-        "good": f"{told['good']}",
-        "failed": f"{told['bad']}" + (f", {told['missing']} missing" if told["missing"] else ""),
-        "outstanding": f"{told['outstanding']} of at most {told['most_outstanding']}",
-        "failed in control": f"{told['control_bad']} of {told['control_good'] + told['control_bad']}",
-        "evidence": f"{told['evidence']:.3g}, halts at {told['halts_at']:.3g}",
+        "share of devices": f"{100 * progress['share']:.3g} %",
+        "control cohort": f"{100 * progress['control_share']:.3g} %",
+        "let in": f"{progress['claimed']}",
+        "good": f"{progress['good']}",
+        "failed": f"{progress['bad']}" + (f", {progress['missing']} missing" if progress["missing"] else ""),
+        "outstanding": f"{progress['outstanding']} of at most {progress['most_outstanding']}",
+        "failed in control": f"{progress['control_bad']} of {in_control}",
+        "evidence": f"{progress['evidence']:.3g}, halts at {progress['halts_at']:.3g}",
     }
-    return {"killed": "yes", **figures} if told["killed"] else figures
+    return {"killed": "yes", **figures} if progress["killed"] else figures
 
 
 def _per_minute(rows: list[releases.MinuteRow]) -> dict[str, list[plots.Point]]:

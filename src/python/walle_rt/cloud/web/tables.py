@@ -84,8 +84,8 @@ def rows(
     table = _table(state, number)
     with _open(state) as tables:
         found = tables.rows(table, device=device, limit=limit)
-    told = [[v.hex() if isinstance(v, bytes) else v for v in row] for row in found]
-    return Rows(columns=["device", "stream", "seq", "row", "ts", *table.columns], rows=told)
+    shown = [[v.hex() if isinstance(v, bytes) else v for v in row] for row in found]
+    return Rows(columns=["device", "stream", "seq", "row", "ts", *table.columns], rows=shown)
 
 
 @router.get("/tables/{number}/parquet", response_class=FileResponse)
