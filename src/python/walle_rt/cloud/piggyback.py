@@ -1,4 +1,4 @@
-"""An answer that costs no request: whether a device is out of date rides on replies that it gets anyway."""
+"""Piggyback: whether a device is out of date rides on replies that it gets anyway, and costs no request."""
 
 from __future__ import annotations
 

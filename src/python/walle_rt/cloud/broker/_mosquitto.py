@@ -1,4 +1,4 @@
-"""Finds Mosquitto, starts it, starts it again when it ends, and ends it."""
+"""Mosquitto, supervised: found, started, started again when it ends, and ended."""
 
 from __future__ import annotations
 

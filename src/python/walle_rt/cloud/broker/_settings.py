@@ -1,4 +1,4 @@
-"""What the broker is told: one configuration and one list of access rules."""
+"""Settings of the broker: one configuration and one list of access rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be pushed to a scenario, however it comes: over HTTP, or by ``walle task publish``."""
+"""Rules of a push: what may come into a scenario, over HTTP or by ``walle task publish``."""
 
 from __future__ import annotations
 

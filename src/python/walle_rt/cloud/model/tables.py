@@ -1,4 +1,4 @@
-"""What the server remembers, as tables.
+"""Tables: what the server remembers.
 
 Times are seconds since 1970 in UTC. Digests are 64 hexadecimal digits. Secrets (passwords, tokens, codes)
 stand here as hashes alone. No table has a row per device *and* release: exposure and reports are counters per

@@ -1,4 +1,4 @@
-"""Questions and answers as the server remembers them: docs/reference/formats/cloud-phase.md.
+"""AnswerStore: questions and answers as the server remembers them (docs/reference/formats/cloud-phase.md).
 
 Questions lie in the sink's database, where they are stored in one transaction with their records; the store
 remembers how far it has read them, in one transaction with the answer of each. So a process that is killed

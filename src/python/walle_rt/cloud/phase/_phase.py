@@ -1,4 +1,4 @@
-"""The cloud phase at work: one thread that answers, one that brings the answers to their devices.
+"""CloudPhase: one thread that answers, one that brings the answers to their devices.
 
 Neither holds up the sink, which rings a bell behind a commit and hands on what devices say of answers; a bell
 that rings twice rings once, and what devices say is said again by them at every connection.

@@ -1,4 +1,4 @@
-"""Who runs what: policies, releases and their states, the guard that halts them.
+"""Releases: who runs what, by policies, ramps and the guard that halts them.
 
     controller = Controller(store)  # a `Store`: the seam to a database
     wish = read_wish(Path("rank.toml").read_text())

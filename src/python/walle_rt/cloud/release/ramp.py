@@ -1,4 +1,4 @@
-"""How a gray release grows, and what makes it stop."""
+"""Ramp and guard: how a gray release grows, and what makes it stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release is, and the TOML text that asks for one."""
+"""Release: its content and states, and the TOML text that asks for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam to the database in which a controller keeps what must outlive the process."""
+"""Store: the seam to the database in which a controller keeps what must outlive the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``walle serve``: one process with uvicorn, the release loop, and what is beside them.
+"""The process of ``walle serve``: uvicorn, the release loop, and what is beside them.
 
 The loop is a thread: once a second releases move on, a plan that changed is signed and told, and signatures
 are made anew before they expire. An error in a turn is logged and counted, and the next turn tries again.

@@ -1,4 +1,4 @@
-"""TLS in the server itself: whose certificate it shows, and how a new one is taken up.
+"""TLS of the server itself: whose certificate it shows, and how a new one is taken up.
 
 Either files that somebody brings (``--certificate``, ``--key``), or a certificate of the server's own
 authority (``--tls``), the one that signs devices: whoever is given ``keys/ca/ca.pem`` believes this server

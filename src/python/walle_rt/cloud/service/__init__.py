@@ -1,4 +1,4 @@
-"""What the server does, whoever asks: releases, enrolment, versions, reports, the tunnel's end.
+"""Service: what the server does, whoever asks. Releases, enrolment, versions, reports, the tunnel's end.
 
 The rooms below hold what it works on; HTTP (``web``) and the process (``serve``) stand on it. Nothing is
 imported here: ``walle task publish`` needs ``publishing`` alone, and not the database.

@@ -1,4 +1,4 @@
-"""Versions of tasks: what publishing one means on the server."""
+"""Catalogue: versions of tasks, and what publishing one means on the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports on their way into the database: many devices' in one transaction.
+"""Inbox: reports on their way into the database, many devices' in one transaction.
 
 A report is answered when it is durable. While one transaction runs the next reports gather, so the disk is
 waited for once per batch and not per device: 2,000 devices that report at once cost a few transactions.

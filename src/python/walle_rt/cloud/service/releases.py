@@ -1,4 +1,4 @@
-"""Releases in service: what operators decide and devices report, and the plans that follow.
+"""ReleaseService: what operators decide and devices report, and the plans that follow.
 
 The controller (``walle_rt.cloud.release``) is logic alone; here it meets the database, the signing keys and
 the tunnel. One thread at a time, and one transaction per call: what a call changed and the plan that follows

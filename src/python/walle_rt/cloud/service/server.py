@@ -1,4 +1,4 @@
-"""The server's parts put together: what routes use and what the loop turns."""
+"""Server: its parts put together, for routes and for the loop."""
 
 from __future__ import annotations
 

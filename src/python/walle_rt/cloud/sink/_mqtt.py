@@ -1,4 +1,4 @@
-"""Where the sink finds its broker, and the packets that come from there.
+"""Endpoint and packets: where the sink finds its broker, and what comes from there.
 
 For a client of one thread that handles all that has come at once: what it says of a thousand messages leaves
 in one write. Libraries hand over one message at a time. The packets themselves are ``_core.mqtt``'s, which

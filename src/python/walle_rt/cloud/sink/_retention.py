@@ -1,4 +1,4 @@
-"""How long rows of features are kept, and how many: ``retention.toml`` in the server's folder.
+"""Retention: how long rows of features are kept, and how many, by ``retention.toml``.
 
     [default]
     days = 90

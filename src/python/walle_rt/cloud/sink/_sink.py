@@ -1,4 +1,4 @@
-"""The sink at work: from the broker into the database, and back what devices are told."""
+"""Sink: records from the broker into the database, and back what devices are to hear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of devices into the database, a batch at a time, and what is to be said of them."""
+"""SinkStore: messages of devices into the database, a batch at a time, and what is to be said of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What devices may believe: keys, and the signed list of task versions (The Update Framework).
+"""Trust: what devices may believe, by keys and signed lists of task versions (The Update Framework).
 
 The offline keys of ``root`` and ``targets`` say which keys count; a key per scenario says which versions of
 its tasks are authentic; the online keys of ``snapshot`` and ``timestamp`` say what is current, and the online

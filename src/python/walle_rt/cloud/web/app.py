@@ -1,4 +1,4 @@
-"""The whole application: who answers which path, with limits, figures and a log line around each request."""
+"""Application: who answers which path, with limits, figures and a log line around each request."""
 
 from __future__ import annotations
 

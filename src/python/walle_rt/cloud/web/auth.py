@@ -1,4 +1,4 @@
-"""Who asks, and whether they may.
+"""Authorization: who asks, and whether they may.
 
 A token comes as ``Authorization: Bearer ...`` or, from the dashboard, as the cookie ``walle``, which browsers
 send to this site alone (``SameSite=Strict``) and scripts cannot read. 401: no token that counts. 403: it

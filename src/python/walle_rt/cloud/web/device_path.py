@@ -1,4 +1,4 @@
-"""What devices ask for, as plain ASGI: a request costs a third of what it costs through FastAPI.
+"""The devices' path, as plain ASGI: a request costs a third of what it costs through FastAPI.
 
     GET  /v1/tuf/metadata/<file>, /v1/tuf/targets/<path>   signed metadata and targets
     GET  /v1/blobs/<SHA-256>                                files of packages, with Range and ETag

@@ -1,4 +1,4 @@
-"""What Alembic runs: the steps, on the connection that ``Database.migrate`` opened."""
+"""Environment of Alembic: steps run on the connection that ``Database.migrate`` opened."""
 
 from alembic import context
 
