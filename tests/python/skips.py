@@ -19,7 +19,7 @@ STANDING = {
     r"WALLE_TEST_(MODELS|DATA)": "models and data sets are not part of the project",
     r"only \d+ of \d+ \w+ cases were selected": "a run of some cases, asked for by name",
     r"no chromium": "500 MB for three tests of one page (tools/setup.sh leaves it out)",
-    r"no Python [\d.]+ on this machine": "Debian 12 has one Python",
+    r"no Python [\d.]+t? on this machine": "Debian 12 has one Python",
     r"root writes where nothing may be written": "a test of permissions needs another user",
     r"PostgreSQL does not run as root, and there is no runuser": "containers without util-linux",
     r"the wheel is without the VM, as it should be": "no source of CPython within reach",

@@ -86,9 +86,7 @@ def answer(question):
 LARGE = b"large" * 1000
 
 
-def pack(
-    scratch: Path, version: str = "1.0.0", cloud: str = CLOUD, wall_ms: int = 60_000
-) -> PackedTask:
+def pack(scratch: Path, version: str = "1.0.0", cloud: str = CLOUD, wall_ms: int = 60_000) -> PackedTask:
     folder = scratch / f"asker-{version}"
     folder.mkdir(parents=True)
     (folder / "task.toml").write_text(TOML.format(version=version, wall_ms=wall_ms))
