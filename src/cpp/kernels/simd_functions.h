@@ -128,18 +128,6 @@ constexpr float kHalfPi[] = {1.5703125f, 4.8351287841796875e-4f, 3.1385570764541
   return as_float(as_int(found) ^ ((q & 2) << 30));
 }
 
-// Whether a lane is set, of what comparisons give.
-[[maybe_unused]] inline bool any(vi mask) {
-#if defined(WALLE_ISA_AVX512)
-  return _mm512_movepi32_mask(reinterpret_cast<__m512i>(mask)) != 0;
-#elif defined(WALLE_ISA_AVX2)
-  return _mm256_movemask_ps(reinterpret_cast<__m256>(mask)) != 0;
-#elif defined(__x86_64__)
-  return _mm_movemask_ps(reinterpret_cast<__m128>(mask)) != 0;
-#else
-  return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
-#endif
-}
 // NaN and infinity, too.
 [[maybe_unused]] inline bool any_beyond(vf x, float limit) { return any(~(abs(x) <= limit)); }
 

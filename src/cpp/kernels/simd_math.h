@@ -86,11 +86,7 @@ inline vf polynomial(vf z, float first, Rest... rest) {
 // Of -|x|, so that the sum lies between 1 and 2 and small results keep their digits.
 [[maybe_unused]] inline vf sigmoid(vf x) {
   const vf below = as_float(as_int(x) | static_cast<int32_t>(0x80000000));
-#if defined(WALLE_ISA_AVX512)
-  const vf e = exp(below);  // one instruction scales
-#else
-  const vf e = exp_below_zero(below);
-#endif
+  const vf e = kScalesInOne ? exp(below) : exp_below_zero(below);
   // By the sign's bit: a choice without a comparison. Of -0 both are 1.
   return quotient(as_int(x) < 0 ? e : splat(1.0f), 1.0f + e);
 }

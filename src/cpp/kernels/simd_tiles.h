@@ -5,17 +5,29 @@
 
 #include "kernels/simd.h"
 
+// tile<1, ...> to tile<kMr, ...>: what a table of tiles by number of rows holds. kMr leaves 31 of 32
+// registers in use on avx512, 27 of 32 on NEON, 15 of 16 elsewhere.
+#define WALLE_TILES_6(tile, ...)                                                          \
+  tile<1, __VA_ARGS__>, tile<2, __VA_ARGS__>, tile<3, __VA_ARGS__>, tile<4, __VA_ARGS__>, \
+      tile<5, __VA_ARGS__>, tile<6, __VA_ARGS__>
+#define WALLE_TILES_12(tile, ...)                                                                     \
+  WALLE_TILES_6(tile, __VA_ARGS__), tile<7, __VA_ARGS__>, tile<8, __VA_ARGS__>, tile<9, __VA_ARGS__>, \
+      tile<10, __VA_ARGS__>, tile<11, __VA_ARGS__>, tile<12, __VA_ARGS__>
+#if defined(WALLE_ISA_AVX512)
+#define WALLE_MR 14
+#define WALLE_TILES(tile, ...) WALLE_TILES_12(tile, __VA_ARGS__), tile<13, __VA_ARGS__>, tile<14, __VA_ARGS__>
+#elif defined(WALLE_ISA_NEON)
+#define WALLE_MR 12
+#define WALLE_TILES WALLE_TILES_12
+#else
+#define WALLE_MR 6
+#define WALLE_TILES WALLE_TILES_6
+#endif
+
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 
-// 31 of 32 registers on avx512, 27 of 32 on NEON, 15 of 16 elsewhere.
-#if defined(WALLE_ISA_AVX512)
-constexpr int kMr = 14;
-#elif defined(WALLE_ISA_NEON)
-constexpr int kMr = 12;
-#else
-constexpr int kMr = 6;
-#endif
+constexpr int kMr = WALLE_MR;
 // Two vectors wide: each broadcast then serves two multiply-adds, so that the two load ports of x86 keep both
 // multiply-add units busy. With one, loads would be the bound; with three, fewer rows fit.
 constexpr int kVectors = 2;
@@ -35,21 +47,6 @@ inline __attribute__((always_inline)) void multiply_add(vf (&acc)[M][V], const f
     for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
   }
 }
-
-// tile<1, ...> to tile<kMr, ...>: what a table of tiles by number of rows holds.
-#define WALLE_TILES_6(tile, ...)                                                          \
-  tile<1, __VA_ARGS__>, tile<2, __VA_ARGS__>, tile<3, __VA_ARGS__>, tile<4, __VA_ARGS__>, \
-      tile<5, __VA_ARGS__>, tile<6, __VA_ARGS__>
-#define WALLE_TILES_12(tile, ...)                                                                     \
-  WALLE_TILES_6(tile, __VA_ARGS__), tile<7, __VA_ARGS__>, tile<8, __VA_ARGS__>, tile<9, __VA_ARGS__>, \
-      tile<10, __VA_ARGS__>, tile<11, __VA_ARGS__>, tile<12, __VA_ARGS__>
-#if defined(WALLE_ISA_AVX512)
-#define WALLE_TILES(tile, ...) WALLE_TILES_12(tile, __VA_ARGS__), tile<13, __VA_ARGS__>, tile<14, __VA_ARGS__>
-#elif defined(WALLE_ISA_NEON)
-#define WALLE_TILES WALLE_TILES_12
-#else
-#define WALLE_TILES WALLE_TILES_6
-#endif
 
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -9,11 +9,7 @@ constexpr int kVectors = 2;  // of queries: GemmTable.nr is as wide
 constexpr int kNr = kVectors * kLanes;
 // Queries that mix values together. With two vectors of values 16 accumulators where there are 32 registers,
 // which cover the latency of the multiply-adds (4 cycles, 2 a cycle); 8 of 16 elsewhere.
-#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
-constexpr int kMixed = 8;
-#else
-constexpr int kMixed = 4;
-#endif
+constexpr int kMixed = kRegisters / 4;
 // Keys whose exponentials are summed before they join the total: the error of a sum in float grows with the
 // number of its terms, and of 4096 keys less than a hundred additions then follow one another.
 constexpr int64_t kSummed = 64;
@@ -231,11 +227,7 @@ void mix_rows_tile(const float* __restrict p, int64_t p_row, const float* __rest
 }
 
 // Accumulators: 16 where there are 32 registers, 8 elsewhere.
-#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
-constexpr int kRowVectors = 4;
-#else
-constexpr int kRowVectors = 2;
-#endif
+constexpr int kRowVectors = kRegisters / 8;
 
 template <bool kPart>
 void mix_rows_columns(const float* p, int64_t p_row, int64_t rows, const float* v, int64_t v_row,

@@ -9,11 +9,7 @@ namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 
 // Outputs at once; accumulators, a row of weights and an input fit the registers.
-#if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_NEON)
-constexpr int kWide = 14;
-#else
-constexpr int kWide = 7;
-#endif
+constexpr int kWide = kRegisters == 32 ? 14 : 7;
 
 // R outputs of row `row` from column `col` on, the channels of one vector.
 template <int K, int S, int R>

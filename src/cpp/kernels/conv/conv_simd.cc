@@ -86,11 +86,7 @@ void pack_panel(const float* planes, const int64_t* offset, int64_t k, const Con
 
 // Vectors of outputs at once: each tap costs one broadcast and one look-up of its offset for all of them, and
 // as many accumulators hide the latency of the multiply-add.
-#if defined(WALLE_ISA_AVX512)
-constexpr int kWide = 8;
-#else
-constexpr int kWide = 4;
-#endif
+constexpr int kWide = kLanes == 16 ? 8 : 4;
 
 template <int V, int T>
 inline void line(const DepthwiseTask& t, const float* __restrict from, vf (&acc)[V]) {

@@ -46,16 +46,6 @@ inline void get_pairs(const float* p, const Lanes (&which)[2], vf& even, vf& odd
   even = even_lanes(a, b);
   odd = odd_lanes(a, b);
 }
-// x without its first lane, `last` behind it.
-inline vf shifted(vf x, float last) {
-#if defined(WALLE_ISA_AVX512)
-  return __builtin_shufflevector(x, splat(last), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
-#elif defined(WALLE_ISA_AVX2)
-  return __builtin_shufflevector(x, splat(last), 1, 2, 3, 4, 5, 6, 7, 8);
-#else
-  return __builtin_shufflevector(x, splat(last), 1, 2, 3, 4);
-#endif
-}
 
 #if defined(WALLE_ISA_AVX512)
 // Eight lanes for the last columns of a map, or all of a narrow one. Whole vectors of 16 do the same work in

@@ -125,17 +125,6 @@ inline void turn_back(const float* lines, int64_t n, float* y) {
     for (int l = 0; l < kLanes; ++l) y[l * n + i] = lines[i * kLanes + l];
 }
 
-// Every lane's neighbour in a pair.
-inline vf other_of_pair(vf x) {
-#if defined(WALLE_ISA_AVX512)
-  return __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
-#elif defined(WALLE_ISA_AVX2)
-  return __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
-#else
-  return __builtin_shufflevector(x, x, 1, 0, 3, 2);
-#endif
-}
-
 // Rows of two stay where they lie.
 template <class Vector>
 inline void pairs(Vector v, const float* x, float* y) {

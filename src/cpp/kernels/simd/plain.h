@@ -1,0 +1,32 @@
+// The words of kernels/simd.h that have an instruction with AVX-512 alone, in what every set can do.
+#pragma once
+
+#include "kernels/simd/vectors.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+namespace {
+
+constexpr bool kScalesInOne = false;
+
+[[maybe_unused]] inline vf load_n(const float* p, int64_t n) {
+  float lanes[kLanes] = {};
+  for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
+  return load(lanes);
+}
+[[maybe_unused]] inline void store_n(float* p, vf x, int64_t n) {
+  float lanes[kLanes];
+  store(lanes, x);
+  for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+
+[[maybe_unused]] inline vf quotient(vf x, vf y) { return x / y; }
+
+[[maybe_unused]] inline vf scaled(vf x, vf n) {
+  // Two factors, because 2^n alone leaves the range of a float where the result is still a number.
+  const vi power = to_int_truncated(n);
+  const vi half = power >> 1;
+  return x * as_float((half + 127) << 23) * as_float((power - half + 127) << 23);
+}
+
+}  // namespace
+}  // namespace walle::kernels::WALLE_ISA_NS
