@@ -153,6 +153,10 @@ def test_doctor() -> None:
     assert found["self_check"] == "passed"
     assert "scalar" in found["backends"]["cpu"]
     assert found["processors"] >= 1
+    narrow = run_walle("doctor", "--json", environment={"WALLE_MACHINE": "board"}).json
+    assert set(narrow["capabilities"]) <= {"sse4", "neon"} & set(found["capabilities"])
+    text = run_walle("doctor").stdout.split()
+    assert set(found["capabilities"]) | {"capabilities"} <= set(text)
 
 
 def test_counts_are_those_of_the_paper_and_of_the_table() -> None:

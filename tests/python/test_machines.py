@@ -16,7 +16,7 @@ import walle_rt
 from walle_rt.bench import zoo
 
 MACHINES = re.findall(
-    r'^WALLE_MACHINE\("(\w+)", .*, (\d+), "(\w+)", "(\w+)"\)',
+    r'^WALLE_MACHINE\("(\w+)",[^)]*, (\d+),\s+"([\w+]+)", "(\w+)"\)',
     (ROOT / "src/cpp/base/machines.inc").read_text(),
     re.MULTILINE,
 )

@@ -2,10 +2,65 @@
 
 #include <unistd.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace walle::base {
 
 namespace {
-int64_t cache_size(int name, int64_t fallback) {
+#if defined(__x86_64__)
+constexpr bool bit(uint64_t word, int n) { return word >> n & 1; }
+
+// What the system saves when it switches between threads; only where CPUID says that it may be asked.
+uint64_t saved_registers() {
+  uint32_t low = 0;
+  uint32_t high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low | static_cast<uint64_t>(high) << 32;
+}
+
+// The builtins also ask XGETBV: without the system's leave to use the wide registers the instructions would
+// fault. What compilers of different age know by different names, or not at all, is asked of CPUID (Intel's
+// manual, volume 2A), and stands on those.
+Capabilities x86_capabilities() {
+  using enum Capability;
+  __builtin_cpu_init();
+  Capabilities has;
+  const auto add = [&](Capability c, bool there) {
+    if (there) has = has | Capabilities{c};
+  };
+  uint32_t a = 0;
+  uint32_t b = 0;
+  uint32_t c = 0;
+  uint32_t d = 0;
+  add(sse4, __builtin_cpu_supports("sse4.2"));
+  add(avx2, __builtin_cpu_supports("avx2"));
+  add(fma, __builtin_cpu_supports("fma"));
+  const bool leaf1 = __get_cpuid(1, &a, &b, &c, &d);
+  const bool xgetbv = leaf1 && bit(c, 27);
+  add(f16c, has.has(avx2) && leaf1 && bit(c, 29));
+  add(avx512f, has.has({avx2, fma}) && __builtin_cpu_supports("avx512f"));
+  if (has.has(avx512f)) {
+    add(avx512bw, __builtin_cpu_supports("avx512bw"));
+    add(avx512dq, __builtin_cpu_supports("avx512dq"));
+    add(avx512vl, __builtin_cpu_supports("avx512vl"));
+    add(avx512_vnni, __builtin_cpu_supports("avx512vnni"));
+    add(avx512_bf16, __builtin_cpu_supports("avx512bf16"));
+  }
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+    add(avx512_fp16, has.has(avx512bw) && bit(d, 23));
+    // Two states of the system: the tiles' shapes and the tiles.
+    const bool tiles = xgetbv && (saved_registers() >> 17 & 3) == 3 && bit(d, 24);
+    add(amx_bf16, tiles && bit(d, 22));
+    add(amx_int8, tiles && bit(d, 25));
+  }
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d)) add(avx_vnni, has.has(avx2) && bit(a, 4));
+  return has;
+}
+#endif
+
+[[maybe_unused]] int64_t cache_size(int name, int64_t fallback) {
   const long bytes = ::sysconf(name);
   // 0 in many containers and virtual machines, -1 where the name is unknown.
   return bytes > 0 ? bytes : fallback;
@@ -14,17 +69,9 @@ int64_t cache_size(int name, int64_t fallback) {
 CpuFeatures detect() {
   CpuFeatures f;
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  f.sse4 = __builtin_cpu_supports("sse4.2");
-  // The builtins also ask XGETBV: without the system's leave to use the wide registers the instructions would
-  // fault.
-  f.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  f.avx512 = f.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  f.avx512_vnni = f.avx512 && __builtin_cpu_supports("avx512vnni");
-  f.avx512_bf16 = f.avx512 && __builtin_cpu_supports("avx512bf16");
+  f.has = x86_capabilities();
 #elif defined(__aarch64__)
-  f.neon = true;
+  f.has = {Capability::neon};
 #endif
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
   f.l1_bytes = cache_size(_SC_LEVEL1_DCACHE_SIZE, f.l1_bytes);

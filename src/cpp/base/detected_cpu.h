@@ -1,20 +1,15 @@
-// What the real processor can do, asked once: instruction sets the operating system also saves, and cache
-// sizes. Blocks and plans ask cpu_features(), whose answer a given machine replaces.
+// What the real processor can do, asked once: capabilities whose registers the operating system also saves,
+// and cache sizes. Blocks and plans ask cpu_features(), whose answer a given machine replaces.
 #pragma once
 
 #include <cstdint>
 
+#include "base/capabilities.h"
+
 namespace walle::base {
 
 struct CpuFeatures {
-  bool sse4 = false;  // SSE4.2
-  // AVX2 and FMA. Kernels of this set also use F16C, which is not asked for: no processor is known that has
-  // the other two without it.
-  bool avx2 = false;
-  bool avx512 = false;  // F, BW, DQ and VL together: what the server cores since Skylake have in common
-  bool avx512_vnni = false;
-  bool avx512_bf16 = false;
-  bool neon = false;
+  Capabilities has;
   // Data, of one core. Modest guesses where the system does not say: blocks made for a smaller cache fit a
   // larger one, and not the other way round.
   int64_t l1_bytes = 32 << 10;

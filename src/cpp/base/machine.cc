@@ -25,33 +25,9 @@ constexpr std::string_view kVariable = "WALLE_MACHINE";
 constexpr int64_t kLeastCache = 4 << 10;
 constexpr int64_t kMostCache = int64_t{1} << 30;
 
-// Bits of a set's registers: what says which of two sets is the wider one, also of another architecture.
-struct SetWidth {
-  std::string_view name;
-  int bits;
-};
-constexpr SetWidth kWidths[] = {{"scalar", 0}, {"sse4", 128}, {"neon", 128}, {"avx2", 256}, {"avx512", 512}};
-
-std::optional<int> bits_of(std::string_view set) {
-  const auto* found = std::ranges::find(kWidths, set, &SetWidth::name);
-  return found == std::end(kWidths) ? std::nullopt : std::optional(found->bits);
-}
-
-int bits_of(const CpuFeatures& f) { return f.avx512 ? 512 : f.avx2 ? 256 : f.sse4 || f.neon ? 128 : 0; }
-
-std::string_view widest(const CpuFeatures& f) {
-  return f.avx512 ? "avx512" : f.avx2 ? "avx2" : f.sse4 ? "sse4" : f.neon ? "neon" : "scalar";
-}
-
 CpuFeatures features_of(const Machine& m) {
   CpuFeatures f = detected_cpu_features();
-  const int bits = bits_of(m.isa).value_or(0);
-  f.sse4 = f.sse4 && bits >= 128;
-  f.neon = f.neon && bits >= 128;
-  f.avx2 = f.avx2 && bits >= 256;
-  f.avx512 = f.avx512 && bits >= 512;
-  f.avx512_vnni = f.avx512_vnni && f.avx512;
-  f.avx512_bf16 = f.avx512_bf16 && f.avx512;
+  f.has = standing_for(capabilities_from(m.isa).value_or(Capabilities()), f.has);
   f.l1_bytes = m.l1_bytes;
   f.l2_bytes = m.l2_bytes;
   f.outer_bytes = std::min(outer_share(m.l2_bytes), std::max(m.l3_bytes, m.l2_bytes));
@@ -87,11 +63,10 @@ Status set_figure(Machine& m, std::string_view key, std::string_view value) {
     m.processors = static_cast<int>(cores);
   } else if (key == "isa") {
     // Asked for by its name, a set must be there: a test that believes it has seen AVX-512 has not.
-    const CpuFeatures& real = detected_cpu_features();
-    const std::optional<int> bits = bits_of(value);
-    const bool foreign = (value == "neon" && !real.neon) || (value != "neon" && bits > 0 && real.neon);
-    if (!bits || *bits > bits_of(real) || foreign)
-      return wrong(given, "scalar, or a set of this machine up to " + std::string(widest(real)));
+    const Capabilities real = detected_cpu_features().has;
+    const std::optional<Capabilities> asked = capabilities_from(value);
+    if (!asked || !real.has(*asked))
+      return wrong(given, "a set and what stands beside it, within " + capabilities_text(real));
     m.isa = value;
   } else if (key == "costs" && !value.empty()) {
     m.costs = value;  // which names there are only search/ knows, and says so when it is asked for costs
@@ -108,7 +83,7 @@ Machine real_machine() {
           .l2_bytes = real.l2_bytes,
           .l3_bytes = real.outer_bytes,
           .processors = real_processors(),
-          .isa = std::string(widest(real)),
+          .isa = capabilities_text(real.has),
           .costs = ""};
 }
 

@@ -2,7 +2,7 @@
 // on one machine tests see one set of them; a given machine takes the place of the real one.
 //
 // Given by the environment variable WALLE_MACHINE (docs/reference/environment.md), which is read once per
-// process, or by a MachineScope. It narrows the instruction sets and never widens them. Where nothing is
+// process, or by a MachineScope. It narrows what kernels may use and never widens it. Where nothing is
 // given, nothing here costs more than one load.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Machine {
   int64_t l2_bytes = 0;
   int64_t l3_bytes = 0;  // 0: none
   int processors = 0;
-  std::string isa;    // the widest set it has, scalar, sse4, avx2, avx512 or neon; wider ones are not used
+  std::string isa;    // what it can do, as a set and what stands beside it ("avx2+avx_vnni"); no more is used
   std::string costs;  // a name of search/machine_costs.h; empty: those of the real machine
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "base/cpu_features.h"
 #include "base/machine.h"
@@ -13,29 +14,25 @@ namespace {
 constexpr Isa kCompiled[] = {WALLE_FOR_EACH_ISA_(WALLE_ISA_ENTRY_, , )};
 
 // What was compiled is not what the machine has: one wheel serves all x86-64, so the processor is asked.
-bool runs_here(Isa isa) {
-  const base::CpuFeatures& cpu = base::cpu_features();
-  switch (isa) {
-    case Isa::scalar: return true;
-    case Isa::sse4: return cpu.sse4;
-    case Isa::avx2: return cpu.avx2;
-    case Isa::avx512: return cpu.avx512;
-    case Isa::neon: return cpu.neon;
-  }
-  return false;
-}
+bool runs_here(Isa isa) { return base::cpu_features().has.has(needs_of(isa)); }
 
 std::string supported_names() {
   std::string names;
   for (Isa isa : supported_isas()) names += (names.empty() ? "" : ", ") + std::string(isa_name(isa));
   return names;
 }
+
+// Those of WALLE_CPU; nothing for what this machine or this build lacks.
+std::optional<base::Capabilities> named_capabilities(std::string_view text) {
+  const std::string_view set = text.substr(0, text.find('+'));
+  if (std::ranges::find(supported_isas(), set, isa_name) == supported_isas().end()) return std::nullopt;
+  const std::optional<base::Capabilities> named = base::capabilities_from(text);
+  return named && base::cpu_features().has.has(*named) ? named : std::nullopt;
+}
 }  // namespace
 
-std::string_view isa_name(Isa isa) {
-  constexpr std::string_view names[] = {"scalar", "sse4", "avx2", "avx512", "neon"};
-  return names[static_cast<int>(isa)];
-}
+std::string_view isa_name(Isa isa) { return base::kInstructionSets[static_cast<int>(isa)].name; }
+base::Capabilities needs_of(Isa isa) { return base::kInstructionSets[static_cast<int>(isa)].needs; }
 
 const std::vector<Isa>& supported_isas() {
   // Not a global: nothing runs when the library is loaded. One list for each best set, because a given
@@ -48,16 +45,25 @@ const std::vector<Isa>& supported_isas() {
   return lists[std::max<int64_t>(std::ranges::count_if(kCompiled, runs_here), 1) - 1];
 }
 
-Result<Isa> select_isa() {
+Result<base::Capabilities> usable_capabilities() {
   // Whatever a WALLE_MACHINE that nobody understands was to test would not be tested.
   WALLE_TRY(base::given_machine());
   const char* forced = std::getenv("WALLE_CPU");
   // Set to nothing counts as not set: that is how shells unset a variable for one command.
-  if (!forced || !*forced) return supported_isas().back();
-  for (Isa isa : supported_isas())
-    if (isa_name(isa) == forced) return isa;
-  return argument_error("WALLE_CPU=" + std::string(forced), "one of " + supported_names(),
+  if (!forced || !*forced) return base::cpu_features().has;
+  if (const std::optional<base::Capabilities> named = named_capabilities(forced)) return *named;
+  return argument_error("WALLE_CPU=" + std::string(forced),
+                        "one of " + supported_names() + ", with or without what stands beside it of " +
+                            base::capabilities_text(base::cpu_features().has),
                         "environment variable WALLE_CPU", "unset it to let the runtime choose the best set");
+}
+
+Result<Isa> select_isa() {
+  WALLE_ASSIGN(const base::Capabilities usable, usable_capabilities());
+  Isa best = Isa::scalar;
+  for (const Isa isa : supported_isas())
+    if (usable.has(needs_of(isa))) best = isa;
+  return best;
 }
 
 }  // namespace walle::kernels

@@ -1,27 +1,36 @@
 // The instruction sets the *_simd.cc files are compiled for, and the choice between them at run time.
 //
 // A kernel family exports one table of function pointers per set, `extern const Table kName` in namespace
-// walle::kernels::<isa>; WALLE_PICK_PER_ISA makes the function that picks the table.
+// walle::kernels::<isa>; WALLE_PICK_PER_ISA makes the function that picks the table. Kernels that stand on
+// more than a set are variants of a family (kernels/variants.h).
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "base/capabilities.h"
 #include "base/status.h"
 
 namespace walle::kernels {
 
-// scalar: what the compiler may assume of every machine of this architecture. Ordered: later is better.
-enum class Isa : uint8_t { scalar, sse4, avx2, avx512, neon };
+// The sets of base/capabilities.inc.
+enum class Isa : uint8_t {
+#define WALLE_INSTRUCTION_SET(name, ...) name,
+#include "base/capabilities.inc"
+};
 
 std::string_view isa_name(Isa isa);
+base::Capabilities needs_of(Isa isa);
 
 // Sets this machine can run and this build contains; best last, scalar first.
 const std::vector<Isa>& supported_isas();
 
-// The best set, or the one the environment variable WALLE_CPU names (read at each call, so that sessions of
-// one process may differ). An argument error for a name that is unknown or that this machine cannot run.
+// What kernels may use: all that the machine can do, or what the environment variable WALLE_CPU names, a set
+// with or without what stands beside it ("avx2+avx_vnni"). It is read at each call, so that sessions of one
+// process may differ. An argument error for a name that is unknown or that this machine cannot run.
+Result<base::Capabilities> usable_capabilities();
+// The best set within them.
 Result<Isa> select_isa();
 
 }  // namespace walle::kernels

@@ -1,6 +1,7 @@
 // _core.machine(): what this build offers on this machine.
 #include <pybind11/stl.h>
 
+#include "base/cpu_features.h"
 #include "base/thread_pool.h"
 #include "pybind/errors.h"
 #include "pybind/python_lock.h"
@@ -33,6 +34,7 @@ py::dict machine_profile() {
 py::dict machine() {
   py::dict out;
   out["processors"] = base::available_processors();
+  out["capabilities"] = base::capability_names(base::cpu_features().has);
   py::dict backends;
   for (const std::string& name : runtime::backend_names())
     backends[name.c_str()] = runtime::backend_target(name);
@@ -46,7 +48,8 @@ void bind_machine(py::module_& m) {
         "Processors this process may keep busy: affinity, then cgroup quota.");
   m.def("machine_profile", machine_profile,
         "Measures what this machine does in a nanosecond; for tables of costs (walle tune fit).");
-  m.def("machine", machine, "Processors, and the backends of this build with what each runs on.");
+  m.def("machine", machine,
+        "Processors and their capabilities, and the backends of this build with what each runs on.");
 }
 
 }  // namespace walle::pybind

@@ -55,7 +55,8 @@ TEST(GivenMachine, WhatCannotBeUnderstoodIsRefused) {
                            "l1=48G",      "l1=48KB",    "l1=99999999999999999999",
                            "l2=none",     "l3=",        "cores=0",
                            "cores=1.5",   "cores=9999", "isa=",
-                           "isa=avx1024", "costs=",     "l4=1M",
+                           "isa=avx1024", "isa=vnni+",  "isa=scalar+tea",
+                           "isa=+",       "costs=",     "l4=1M",
                            "l1=2M,l2=1M", ","}) {
     const auto machine = machine_from(text);
     ASSERT_FALSE(machine.ok()) << text;
@@ -83,26 +84,29 @@ TEST(GivenMachine, TakesThePlaceOfTheRealOneWithinItsScope) {
     EXPECT_EQ(cpu_features().l1_bytes, 48 << 10);
     EXPECT_EQ(cpu_features().outer_bytes, 4 << 20) << "less than a core may count on elsewhere";
     EXPECT_EQ(available_processors(), 7);
-    EXPECT_EQ(cpu_features().avx512, real.avx512) << "not more than there is";
-    EXPECT_EQ(cpu_features().neon, real.neon);
+    const bool whole = real.has.has(*capabilities_from("avx512"));
+    EXPECT_EQ(cpu_features().has.has(*capabilities_from("avx512")), whole) << "not more than there is";
+    EXPECT_FALSE(cpu_features().has.has(Capability::avx512_vnni)) << "what it does not name it does not have";
+    EXPECT_EQ(cpu_features().has.has(Capability::neon), real.has.has(Capability::neon));
     m.isa = "scalar";
     m.l3_bytes = 0;
     const MachineScope inner(m);
-    EXPECT_FALSE(cpu_features().sse4 || cpu_features().avx2 || cpu_features().avx512 || cpu_features().neon);
+    EXPECT_TRUE(cpu_features().has.empty());
     EXPECT_EQ(cpu_features().outer_bytes, cpu_features().l2_bytes) << "no outer cache";
     EXPECT_EQ((*given_machine())->isa, "scalar");
   }
   EXPECT_EQ(cpu_features().l1_bytes, before.l1_bytes);
-  EXPECT_EQ(cpu_features().avx512, before.avx512);
+  EXPECT_EQ(cpu_features().has, before.has);
   EXPECT_EQ(available_processors(), processors);
 }
 
 TEST(GivenMachine, NarrowerRegistersOfAnotherArchitectureStandForItsOwn) {
   Machine m = *machine_from("phone");
   const MachineScope scope(m);
-  EXPECT_FALSE(cpu_features().avx2);
-  EXPECT_EQ(cpu_features().sse4, detected_cpu_features().sse4) << "128 bits, as NEON has";
-  EXPECT_EQ(cpu_features().neon, detected_cpu_features().neon);
+  const Capabilities real = detected_cpu_features().has;
+  EXPECT_FALSE(cpu_features().has.has(Capability::avx2));
+  for (const Capability c : {Capability::sse4, Capability::neon, Capability::dot})
+    EXPECT_EQ(cpu_features().has.has(c), real.has(c)) << "128 bits, as NEON has";
 }
 
 }  // namespace

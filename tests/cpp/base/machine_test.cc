@@ -51,14 +51,20 @@ TEST(CpuFeatures, AreConsistent) {
   const CpuFeatures& f = cpu_features();
   EXPECT_GE(f.l1_bytes, 4 << 10);
   EXPECT_GE(f.l2_bytes, f.l1_bytes);
-  if (f.avx512) {
-    EXPECT_TRUE(f.avx2);
-  }
-  if (f.avx2) {
-    EXPECT_TRUE(f.sse4);
-  }
-  if (f.avx512_vnni || f.avx512_bf16) {
-    EXPECT_TRUE(f.avx512);
+  using enum Capability;
+  for (const auto& [some, stands_on] : {std::pair{avx512_vnni, avx512f},
+                                        {avx512_bf16, avx512f},
+                                        {avx512_fp16, avx512bw},
+                                        {avx512f, avx2},
+                                        {avx_vnni, avx2},
+                                        {f16c, avx2},
+                                        {avx2, sse4},
+                                        {i8mm, neon},
+                                        {dot, neon},
+                                        {sve, neon}}) {
+    if (f.has.has(some)) {
+      EXPECT_TRUE(f.has.has(stands_on)) << capabilities_text(f.has);
+    }
   }
   EXPECT_EQ(&f, &cpu_features());
 }

@@ -68,6 +68,7 @@ class _Plans(TypedDict):
 
 class _Machine(TypedDict):
     processors: int
+    capabilities: list[str]
     backends: dict[str, str]
 
 class _Profile(TypedDict):

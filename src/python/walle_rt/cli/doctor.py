@@ -43,6 +43,7 @@ def main(json_: Json = False) -> None:
         "numpy": np.__version__,
         "machine": f"{platform.system()} {platform.machine()}",
         "processors": available_processors(),
+        "capabilities": native["capabilities"],
         "backends": native["backends"],
         "cpu_override": os.environ.get("WALLE_CPU"),
         "operators": len(_core.op_table()),
@@ -58,10 +59,7 @@ def main(json_: Json = False) -> None:
     else:
         for key, value in found.items():
             if key not in ("extras_missing", "vm"):
-                shown = (
-                    ", ".join(f"{k} on {v}" for k, v in value.items()) if isinstance(value, dict) else value
-                )
-                out.print(f"{key:<14} {shown}")
+                out.print(f"{key:<14} {shown(value)}")
         for flavour, row in found["vm"].items():
             out.print(f"vm {flavour:<11} {vm_text(row)}")
         for name, missing in extras.items():
@@ -71,6 +69,13 @@ def main(json_: Json = False) -> None:
             out.print(f"extra {name:<8} {state}")
     if problem or broken:
         raise typer.Exit(EXIT_INTERNAL)
+
+
+def shown(value: Any) -> str:
+    """What a line says of ``value``."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} on {where}" for name, where in value.items())
+    return " ".join(value) if isinstance(value, list) else str(value)
 
 
 def self_check() -> str | None:

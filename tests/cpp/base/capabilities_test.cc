@@ -1,0 +1,65 @@
+// Names of what a processor can do, and what stands for what.
+#include "base/capabilities.h"
+
+#include <gtest/gtest.h>
+
+#include "base/detected_cpu.h"
+#include "base/machine.h"
+
+namespace walle::base {
+namespace {
+
+using enum Capability;
+
+TEST(Capabilities, AreWrittenAsASetAndWhatStandsBesideIt) {
+  EXPECT_EQ(capabilities_text({}), "scalar");
+  EXPECT_EQ(capabilities_text({sse4}), "sse4");
+  EXPECT_EQ(capabilities_text({sse4, avx2, fma}), "sse4+avx2+fma") << "the set needs F16C, too";
+  EXPECT_EQ(capabilities_text({sse4, avx2, fma, f16c, avx_vnni}), "avx2+avx_vnni");
+  EXPECT_EQ(capabilities_text({neon, dot, fp16}), "neon+dot+fp16");
+  EXPECT_EQ(capabilities_text(*capabilities_from("avx512+avx512_vnni")), "avx512+avx512_vnni");
+  EXPECT_EQ(capability_names({dot, neon}), (std::vector<std::string_view>{"neon", "dot"}));
+}
+
+TEST(Capabilities, EveryTextIsReadAsItWasWritten) {
+  for (const InstructionSet& set : kInstructionSets) EXPECT_EQ(capabilities_from(set.name), set.needs);
+  for (const Machine& m : machine_profiles()) {
+    const auto has = capabilities_from(m.isa);
+    ASSERT_TRUE(has) << m.name << ": " << m.isa;
+    EXPECT_EQ(capabilities_text(*has), m.isa) << m.name;
+  }
+  const Capabilities here = detected_cpu_features().has;
+  EXPECT_EQ(capabilities_from(capabilities_text(here)), here);
+}
+
+TEST(Capabilities, WhatIsNoNameIsNoCapability) {
+  for (const char* text : {"", "+", "avx", "avx2+", "+avx2", "avx2++fma", "dot", "avx2+avx512", "AVX2"})
+    EXPECT_FALSE(capabilities_from(text)) << text;
+}
+
+TEST(Capabilities, SetsOfOneArchitectureContainEachOther) {
+  const auto needs = [](std::string_view name) { return *capabilities_from(name); };
+  EXPECT_TRUE(needs("avx512").has(needs("avx2")));
+  EXPECT_TRUE(needs("avx2").has(needs("sse4")));
+  EXPECT_TRUE(needs("neon").has(needs("scalar")));
+}
+
+TEST(Capabilities, AMachineHasNoMoreThanThereIs) {
+  const Capabilities real = detected_cpu_features().has;
+  for (const Machine& m : machine_profiles()) {
+    const Capabilities given = standing_for(*capabilities_from(m.isa), real);
+    EXPECT_TRUE(real.has(given)) << m.name;
+  }
+  EXPECT_EQ(standing_for(real, real), real);
+  EXPECT_TRUE(standing_for({}, real).empty());
+#if defined(__x86_64__)
+  const Capabilities wide = *capabilities_from("avx512+avx_vnni+avx512_vnni");
+  EXPECT_EQ(standing_for({neon, dot}, wide), Capabilities{sse4}) << "registers of 128 bits";
+  EXPECT_EQ(standing_for({sse4, avx2, avx_vnni}, wide), (Capabilities{sse4, avx2, avx_vnni}));
+#elif defined(__aarch64__)
+  EXPECT_EQ(standing_for({sse4}, {neon, dot}), (Capabilities{neon, dot}));
+#endif
+}
+
+}  // namespace
+}  // namespace walle::base
