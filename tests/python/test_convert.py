@@ -333,7 +333,7 @@ def test_all_unsupported_nodes_at_once() -> None:
         make_node("StringSplit", ["x"], ["b", "c"], name="second"),
         make_node("Relu", ["a"], ["y"], name="third"),
     ]
-    made = model(nodes, {"x": [2], "waves": (TensorProto.COMPLEX64, [1])}, ["y"], opset=20)
+    made = model(nodes, {"x": [2], "waves": (99, [1])}, ["y"], opset=20)
     with pytest.raises(UnsupportedModelError) as caught:
         convert(made)
     listed = {(u.node, u.op, u.opset) for u in caught.value.report.unsupported}

@@ -5,13 +5,14 @@
 #include "tensor/dtype.h"
 #include "walle/walle.h"
 
-// The public header is for C compilers and cannot read the lists it repeats. The first, two in the middle and
-// the number of dtypes: one put in or left out anywhere moves at least one of them.
+// The public header is for C compilers and cannot read the lists it repeats. The first, two in the middle,
+// the last and the number of dtypes: one put in or left out anywhere moves at least one of them.
 static_assert(WALLE_MAX_RANK == walle::base::kMaxRank);
 static_assert(WALLE_FLOAT32 == static_cast<int>(walle::DType::float32));
 static_assert(WALLE_INT8 == static_cast<int>(walle::DType::int8));
 static_assert(WALLE_BOOL == static_cast<int>(walle::DType::boolean));
-static_assert(WALLE_FLOAT4E2M1 + 1 == walle::tensor::kDTypeCount);
+static_assert(WALLE_COMPLEX128 == static_cast<int>(walle::DType::complex128));
+static_assert(WALLE_COMPLEX128 + 1 == walle::tensor::kDTypeCount);
 
 namespace {
 bool is_dtype(int dtype) { return dtype > WALLE_UNDEFINED && dtype < walle::tensor::kDTypeCount; }

@@ -34,7 +34,8 @@ Result<runtime::NamedValue> read_tensor(const Given& in, const char* role, bool 
         std::to_string(in.bytes) + " bytes for " + std::string(walle::dtype_name(dtype)) + shape.text(),
         std::to_string(want) + " bytes and data that is not NULL", where, "set data and bytes");
   // Borrowed for the run; kernels read elements at their own alignment.
-  if (want && reinterpret_cast<uintptr_t>(in.data) % static_cast<uintptr_t>(walle::dtype_size(dtype)) != 0)
+  const auto alignment = static_cast<uintptr_t>(walle::tensor::dtype_alignment(dtype));
+  if (want && reinterpret_cast<uintptr_t>(in.data) % alignment != 0)
     return walle::argument_error("data that is not aligned to its element size", "aligned memory", where,
                                  "copy it into an array of its type");
   walle::Buffer buffer = walle::Buffer::wrap(const_cast<void*>(in.data), want, {}, writable);

@@ -33,7 +33,8 @@ Result<Tensor> read_tensor(const walle_vm_tensor_t* given) {
   if (need > buffer.size())
     return wrong("a buffer of " + std::to_string(buffer.size()) + " bytes",
                  std::to_string(need) + " bytes for " + std::string(dtype_name(dtype)) + shape.text());
-  if (need && reinterpret_cast<uintptr_t>(buffer.data()) % static_cast<uintptr_t>(dtype_size(dtype)) != 0)
+  const auto alignment = static_cast<uintptr_t>(tensor::dtype_alignment(dtype));
+  if (need && reinterpret_cast<uintptr_t>(buffer.data()) % alignment != 0)
     return wrong("a buffer that is not aligned to its element size", "aligned memory");
   return Tensor(dtype, shape, buffer);
 }

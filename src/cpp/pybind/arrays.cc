@@ -47,6 +47,12 @@ DType from_kind(char kind, py::ssize_t size) {
   return DType::undefined;
 }
 
+// NumPy asks half of it of a complex64.
+bool is_aligned(const py::array& array) {
+  return (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0 &&
+         (array.dtype().kind() != 'c' || reinterpret_cast<uintptr_t>(array.data()) % sizeof(uint64_t) == 0);
+}
+
 bool lies_in_order(const py::array& array) {
   return (array.flags() & py::array::c_style) && array.dtype().byteorder() != (PY_LITTLE_ENDIAN ? '>' : '<');
 }
@@ -70,9 +76,7 @@ py::array numpy_call(const char* function, py::handle object, const std::string&
 
 }  // namespace
 
-bool usable_as_it_is(const py::array& array) {
-  return lies_in_order(array) && (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0;
-}
+bool usable_as_it_is(const py::array& array) { return lies_in_order(array) && is_aligned(array); }
 
 py::array as_array(py::handle object, const std::string& where, bool allow_plain) {
   py::array array;
@@ -93,8 +97,7 @@ py::array as_array(py::handle object, const std::string& where, bool allow_plain
   if (foreign)
     array = py::reinterpret_steal<py::array>(
         array.attr("astype")(array.dtype().attr("newbyteorder")("=")).release());
-  const bool aligned = array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-  if (!aligned) array = py::reinterpret_steal<py::array>(array.attr("copy")().release());
+  if (!is_aligned(array)) array = py::reinterpret_steal<py::array>(array.attr("copy")().release());
   if (!(array.flags() & py::array::c_style)) array = numpy_call("ascontiguousarray", array, where);
   return array;
 }

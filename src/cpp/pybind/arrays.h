@@ -23,7 +23,7 @@ py::array as_array(py::handle object, const std::string& where, bool allow_plain
 // C-contiguous, aligned, native byte order: what as_array returns unchanged.
 bool usable_as_it_is(const py::array& array);
 
-// The dtype of an array, undefined when walle_rt has none for it (strings, objects, complex numbers).
+// The dtype of an array, undefined when walle_rt has none for it (strings, objects, dates).
 DType dtype_of(const py::array& array);
 
 // The bits of `array` as a tensor of `dtype`; false when they cannot be read as that dtype.

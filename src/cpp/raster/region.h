@@ -49,7 +49,7 @@ struct Region {
 
 // A scalar of any dtype as bytes. Compared as bytes: 0.0 and -0.0 are two fills.
 struct Fill {
-  std::array<std::byte, 8> bytes{};
+  std::array<std::byte, tensor::kMaxDTypeSize> bytes{};
 };
 
 struct Raster {

@@ -27,10 +27,15 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
     if (view.has(i))
       operands +=
           (operands.empty() ? "" : ", ") + std::string(dtype_name(view.dtype(i))) + view.shape(i).text();
+  bool complex = false;
+  for (int i = 0; i < view.input_count(); ++i) complex |= view.has(i) && tensor::is_complex(view.dtype(i));
   return backend_error(std::string(node.op->name) + "(" + operands + ")",
-                       "an operator and dtypes that a selected backend runs",
+                       complex
+                           ? "of complex numbers what moves them: Transpose, Slice, Concat, Gather, Where ..."
+                           : "an operator and dtypes that a selected backend runs",
                        "node '" + node.origin.text() + "'",
-                       "cast the inputs to float32 or choose another backend");
+                       complex ? "compute with real and imaginary parts as tensors of their own"
+                               : "cast the inputs to float32 or choose another backend");
 }
 
 void drop_references(std::vector<Choice>& choices) {

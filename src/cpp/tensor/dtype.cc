@@ -1,5 +1,7 @@
 #include "tensor/dtype.h"
 
+#include <algorithm>
+
 namespace walle::tensor {
 
 const DTypeFacts& dtype_facts(DType dtype) {
@@ -11,6 +13,7 @@ const DTypeFacts& dtype_facts(DType dtype) {
 std::string numpy_code(const DTypeFacts& facts) { return facts.numpy_kind + std::to_string(facts.size); }
 
 int64_t dtype_size(DType dtype) { return dtype_facts(dtype).size; }
+int64_t dtype_alignment(DType dtype) { return std::clamp<int64_t>(dtype_size(dtype), 1, 8); }
 std::string_view dtype_name(DType dtype) { return dtype_facts(dtype).name; }
 
 Result<DType> dtype_from_name(std::string_view name) {
@@ -20,7 +23,7 @@ Result<DType> dtype_from_name(std::string_view name) {
   return argument_error(
       "dtype '" + std::string(name) + "'",
       "one of float32, float64, float16, bfloat16, int8..int64, uint8..uint64, bool, float8*, int4, uint4, "
-      "int2, uint2, float4e2m1",
+      "int2, uint2, float4e2m1, complex64, complex128",
       "dtype", "cast the array to a supported dtype");
 }
 
@@ -31,6 +34,7 @@ DTypeClass group(DType dtype) { return dtype_facts(dtype).group; }
 bool is_native_float(DType dtype) { return group(dtype) == DTypeClass::floating; }
 bool is_half_float(DType dtype) { return group(dtype) == DTypeClass::half; }
 bool is_float8(DType dtype) { return group(dtype) == DTypeClass::float8; }
+bool is_complex(DType dtype) { return group(dtype) == DTypeClass::complex; }
 bool is_storage_only(DType dtype) {
   return is_float8(dtype) || is_tiny_integer(dtype) || group(dtype) == DTypeClass::stored;
 }

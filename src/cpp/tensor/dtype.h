@@ -1,6 +1,7 @@
 // Element types; the list, with all that is known of each, is tensor/kinds/dtype.inc.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -29,6 +30,7 @@ enum class DTypeClass : uint8_t {
   signed_integer,
   unsigned_integer,
   boolean,
+  complex,
 };
 
 struct DTypeFacts {
@@ -44,7 +46,8 @@ inline constexpr DTypeFacts kDTypes[] = {
   {name, bits, (bits + 7) / 8, DTypeClass::group, numpy_kind, numpy_name},
 #include "tensor/kinds/dtype.inc"
 };
-inline constexpr int64_t kMaxDTypeSize = 8;  // for checks of shapes, whatever their dtype
+inline constexpr int64_t kMaxDTypeSize = 16;  // for checks of shapes, whatever their dtype
+static_assert(std::ranges::max(kDTypes, {}, &DTypeFacts::size).size == kMaxDTypeSize);
 inline constexpr int kDTypeCount = static_cast<int>(std::size(kDTypes));
 
 // "f4": what NumPy calls an array that carries this type.
@@ -53,6 +56,8 @@ std::string numpy_code(const DTypeFacts& facts);
 // Those of undefined for a number that is none.
 const DTypeFacts& dtype_facts(DType dtype);
 int64_t dtype_size(DType dtype);  // 0 for undefined
+// What addresses of elements are multiples of: kernels read an element, or half of 16 bytes, as one integer.
+int64_t dtype_alignment(DType dtype);
 std::string_view dtype_name(DType dtype);
 Result<DType> dtype_from_name(std::string_view name);
 
@@ -62,6 +67,7 @@ bool is_half_float(DType dtype);    // the 16-bit ones: stored; computed in floa
 bool is_float8(DType dtype);        // stored only
 bool is_storage_only(DType dtype);  // float8, float8e8m0 and all below 8 bits: stored, moved and cast
 bool is_tiny_integer(DType dtype);  // below 8 bits: stored only, no integer to compute with
+bool is_complex(DType dtype);       // moved only
 bool is_integer(DType dtype);       // neither boolean nor tiny
 bool is_signed_integer(DType dtype);
 bool has_signed_code(DType dtype);  // signed integers and tiny ones
@@ -117,7 +123,7 @@ bool visit_numeric(DType dtype, Fn&& fn) {
   return visit<DTypeClass::floating, DTypeClass::signed_integer, DTypeClass::unsigned_integer>(dtype, fn);
 }
 
-// Also boolean and the 16-bit floats: everything that is not only stored.
+// Also boolean and the 16-bit floats: everything that is not only stored or moved.
 template <class Fn>
 bool visit_all(DType dtype, Fn&& fn) {
   return visit<DTypeClass::floating, DTypeClass::half, DTypeClass::signed_integer,

@@ -48,6 +48,9 @@ def made_up_inputs(model: Model, sizes: dict[str, int], seed: int = 0) -> dict[s
         shape, dtype = concrete_shape(info, sizes), numpy_dtype(info.dtype)
         if dtype.kind == "f":
             feeds[info.name] = random.standard_normal(shape).astype(dtype)
+        elif dtype.kind == "c":
+            real, imaginary = random.standard_normal((2, *shape))
+            feeds[info.name] = np.asarray(real + 1j * imaginary, dtype)
         elif dtype.kind == "b":
             feeds[info.name] = random.integers(0, 2, shape).astype(dtype)
         elif info.dtype == "bfloat16":

@@ -9,6 +9,7 @@
 
 #include "kernels/raster/box_copy.h"
 #include "kernels/raster/indexed.h"
+#include "kernels/unit.h"
 
 namespace walle::kernels {
 namespace {
@@ -73,29 +74,32 @@ Case random_case(std::mt19937& rng) {
 TEST(BoxCopy, AgreesWithElementByElement) {
   std::mt19937 rng(7);
   std::array<int, 4> seen{};
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < 5000; ++round) {
     const Case c = random_case(rng);
-    const int64_t element = int64_t{1} << (round % 4);
+    const int64_t element = int64_t{1} << (round % 5);
     int64_t src_end = c.src_offset, dst_end = c.dst_offset;
     for (size_t a = 0; a < c.size.size(); ++a) {
       src_end += std::max<int64_t>(0, c.src[a]) * (c.size[a] - 1);
       dst_end += c.dst[a] * (c.size[a] - 1);
     }
     if (src_end > 400000 || dst_end > 400000) continue;
-    std::vector<std::byte> src(static_cast<size_t>((src_end + 1) * element));
-    for (std::byte& b : src) b = static_cast<std::byte>(rng());
+    // An address is a multiple of an element's alignment and not of its size: half of it for 16 bytes.
+    const int64_t shift = element == 16 ? round / 5 % 2 * 8 : 0;
+    std::vector<std::byte> memory(static_cast<size_t>(shift + (src_end + 1) * element));
+    for (std::byte& b : memory) b = static_cast<std::byte>(rng());
+    const std::byte* src = memory.data() + shift;
     std::vector<std::byte> want(static_cast<size_t>((dst_end + 1) * element), std::byte{0xee}), whole = want,
                                                                                                 parted = want;
-    naive(c, element, src.data(), want.data());
+    naive(c, element, src, want.data());
     const BoxCopy box = plan_box(static_cast<int>(c.size.size()), c.size.data(), c.src_offset, c.src.data(),
                                  c.dst_offset, c.dst.data(), element);
     ++seen[static_cast<size_t>(box.inner)];
-    copy_box(box, src.data(), whole.data());
+    copy_box(box, src, whole.data());
     ASSERT_EQ(whole, want) << "round " << round << " " << inner_name(box);
     const int64_t middle = parts(box) / 3;
     if (middle > 0) {
-      copy_part(box, src.data(), parted.data(), 0, middle);
-      copy_part(box, src.data(), parted.data(), middle, parts(box));
+      copy_part(box, src, parted.data(), 0, middle);
+      copy_part(box, src, parted.data(), middle, parts(box));
       ASSERT_EQ(parted, want) << "round " << round << " in parts, " << inner_name(box);
     }
   }
@@ -133,6 +137,28 @@ TEST(Indexed, ElementsAreLookedUpAndCheckedAtTheEdges) {
     bad[555] = bad[577] = wrong;
     EXPECT_EQ(gather_elements(rounds, IndexStep{1, 10}, bad.data(), src.data(), dst.data(), 1), 555) << wrong;
   }
+}
+
+// Elements of 16 bytes, at addresses that are multiples of 8.
+TEST(Indexed, ComplexNumbersAreLookedUpAndPutBack) {
+  Rounds rounds;
+  rounds.rank = 1;
+  rounds.size[0] = 5;
+  rounds.dense[0] = 1;
+  const IndexStep step{1, 5};
+  const int64_t order[] = {4, 0, -3, 1, 3};
+  std::vector<uint64_t> memory(11), gathered(11), back(11);
+  for (size_t i = 0; i < memory.size(); ++i) memory[i] = i;
+  const auto* src = reinterpret_cast<const Unit16*>(memory.data() + 1);
+  ASSERT_EQ(gather_elements(rounds, step, order, src, reinterpret_cast<Unit16*>(gathered.data() + 1), 1), -1);
+  EXPECT_EQ(std::vector<uint64_t>(gathered.begin() + 1, gathered.end()),
+            (std::vector<uint64_t>{9, 10, 1, 2, 5, 6, 3, 4, 7, 8}));
+  int64_t offsets[5];
+  ASSERT_EQ(resolve_indices(rounds, &step, 1, order, offsets, 1), -1);
+  scatter_units<Unit16>(rounds, offsets, 16, reinterpret_cast<const std::byte*>(gathered.data() + 1),
+                        reinterpret_cast<std::byte*>(back.data() + 1));
+  back[0] = memory[0];
+  EXPECT_EQ(back, memory);
 }
 
 // Rows (one run per round) and boxes (a strided body): gathering and scattering back restores the tensor.

@@ -101,6 +101,90 @@ TEST(Transform, EveryDTypeMovesAlike) {
   }
 }
 
+// Real parts 0, 1, 2 ... and imaginary ones -0.5, -1.5, ...
+Tensor complexes(DType dtype, const Shape& shape) {
+  Tensor t = *Tensor::zeros(dtype, shape);
+  for (int64_t i = 0; i < 2 * shape.elements(); ++i) {
+    const double part = i % 2 == 0 ? static_cast<double>(i / 2) : -0.5 - static_cast<double>(i / 2);
+    if (dtype == DType::complex64)
+      static_cast<float*>(t.mutable_data())[i] = static_cast<float>(part);
+    else
+      static_cast<double*>(t.mutable_data())[i] = part;
+  }
+  return t;
+}
+
+// Every element, by the real part that it was given.
+std::vector<double> real_parts(const Tensor& t) {
+  std::vector<double> out;
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    const bool narrow = t.dtype() == DType::complex64;
+    const double real =
+        narrow ? static_cast<const float*>(t.data())[2 * i] : static_cast<const double*>(t.data())[2 * i];
+    const double imaginary = narrow ? static_cast<const float*>(t.data())[2 * i + 1]
+                                    : static_cast<const double*>(t.data())[2 * i + 1];
+    EXPECT_EQ(imaginary, -0.5 - real) << "element " << i << " was taken apart";
+    out.push_back(real);
+  }
+  return out;
+}
+
+TEST(Transform, ComplexNumbersMoveWhole) {
+  struct Moved {
+    const char* op;
+    ir::Attributes attributes;
+    std::vector<Tensor> inputs;
+    std::vector<double> want;
+  };
+  for (const DType dtype : {DType::complex64, DType::complex128}) {
+    const Tensor six = complexes(dtype, Shape{2, 3});
+    const Tensor one = complexes(dtype, Shape{1});
+    const Tensor truth = tensor(DType::boolean, Shape{2, 1}, {1, 0});
+    const std::vector<Moved> all = {
+        {"Transpose", {}, {six}, {0, 3, 1, 4, 2, 5}},
+        {"Slice", {}, {six, ints({2}), ints({-4}), ints({1}), ints({-1})}, {2, 1, 0, 5, 4, 3}},
+        {"Concat", {{"axis", int64_t{1}}}, {six, six}, {0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}},
+        {"Gather", {{"axis", int64_t{1}}}, {six, ints({2, 0})}, {2, 0, 5, 3}},
+        {"Pad", {}, {six, ints({0, 1, 0, 0}), one}, {0, 0, 1, 2, 0, 3, 4, 5}},
+        {"Expand", {}, {one, ints({3})}, {0, 0, 0}},
+        {"Reshape", {}, {six, ints({3, 2})}, {0, 1, 2, 3, 4, 5}},
+        {"Tile", {}, {six, ints({1, 2})}, {0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}},
+        {"ConstantOfShape", {{"value", one}}, {ints({2})}, {0, 0}},
+        {"Where", {}, {truth, six, one}, {0, 1, 2, 0, 0, 0}},
+        {"ScatterND", {}, {six, tensor(DType::int64, Shape{1, 2}, {1, 2}), one}, {0, 1, 2, 3, 4, 0}},
+        {"Identity", {}, {six}, {0, 1, 2, 3, 4, 5}},
+    };
+    for (const Moved& m : all) {
+      SCOPED_TRACE(std::string(dtype_name(dtype)) + " " + m.op);
+      const auto got = run_op(m.op, m.attributes, m.inputs);
+      ASSERT_TRUE(got.ok()) << got.error().message();
+      EXPECT_EQ((*got)[0].dtype(), dtype);
+      EXPECT_EQ(real_parts((*got)[0]), m.want);
+    }
+  }
+}
+
+TEST(Transform, NothingComputesWithComplexNumbers) {
+  const Tensor six = complexes(DType::complex64, Shape{2, 3});
+  struct Refused {
+    const char* op;
+    ir::Attributes attributes;
+    std::vector<Tensor> inputs;
+  };
+  for (const Refused& r :
+       {Refused{"Add", {}, {six, six}}, Refused{"Neg", {}, {six}},
+        Refused{"MatMul", {}, {six, complexes(DType::complex64, Shape{3, 2})}},
+        Refused{"ReduceSum", {}, {six}}, Refused{"Equal", {}, {six, six}},
+        Refused{"Cast", {{"to", int64_t{1}}}, {six}}, Refused{"Cast", {{"to", int64_t{25}}}, {six}},
+        Refused{"Cast", {{"to", int64_t{24}}}, {ramp(Shape{2})}}}) {
+    const auto got = run_op(r.op, r.attributes, r.inputs);
+    ASSERT_FALSE(got.ok()) << r.op;
+    for (const char* part : {"complex", "real"})
+      EXPECT_NE(got.error().message().find(part), std::string::npos) << got.error().message();
+  }
+  EXPECT_TRUE(run_op("Cast", {{"to", int64_t{24}}}, {six}).ok()) << "to what it is already";
+}
+
 TEST(Transform, SplitGivesEveryPart) {
   const auto parts =
       run_op("Split", {{"axis", int64_t{0}}, {"num_outputs", int64_t{3}}}, {ramp(Shape{7})}, 3);

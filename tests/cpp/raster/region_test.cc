@@ -33,6 +33,32 @@ std::vector<float> copied(const Region& r, int64_t src_elements, int64_t dst_ele
   return dst;
 }
 
+// The definition knows bytes: elements of 16, turned round between two that the fill covers.
+TEST(Reference, MovesElementsOfAnySize) {
+  Raster r;
+  Fill fill;
+  for (size_t i = 0; i < fill.bytes.size(); ++i) fill.bytes[i] = static_cast<std::byte>(200 + i);
+  r.fill = fill;
+  const int64_t size[] = {3}, from[] = {-1}, to[] = {1};
+  r.regions = {strided_region(0, size, 2, from, 1, to)};
+  for (const DType dtype : {DType::complex64, DType::complex128}) {
+    const int64_t element = dtype_size(dtype);
+    std::vector<uint8_t> src(static_cast<size_t>(3 * element)), dst(static_cast<size_t>(5 * element));
+    for (size_t i = 0; i < src.size(); ++i) src[i] = static_cast<uint8_t>(i);
+    const void* sources[] = {src.data()};
+    ASSERT_TRUE(copy_reference(r, dtype, sources, dst.data(), 5).ok());
+    for (int64_t i = 0; i < 5 * element; ++i) {
+      const int64_t at = i / element, byte = i % element;
+      const bool filled = at == 0 || at == 4;
+      EXPECT_EQ(dst[static_cast<size_t>(i)], filled ? 200 + byte : (3 - at) * element + byte);
+    }
+    Raster sum = r;
+    sum.accumulate = true;
+    sum.fill = Fill{};
+    EXPECT_FALSE(copy_reference(sum, dtype, sources, dst.data(), 5).ok()) << "nothing adds them up";
+  }
+}
+
 // A region that writes every element of a dense box once, in a random order of axes, from a random dense or
 // flipped source.
 Region random_region(std::mt19937& rng, int64_t& elements) {

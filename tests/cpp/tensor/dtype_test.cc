@@ -25,7 +25,7 @@ TEST(DType, NamesAndNumbersGoThereAndBack) {
   }
   EXPECT_EQ(dtype_size(DType::undefined), 0);
   EXPECT_EQ(dtype_size(static_cast<DType>(200)), 0);
-  for (const char* name : {"", "float", "FLOAT32", "float32 ", "complex64", "string"}) {
+  for (const char* name : {"", "float", "FLOAT32", "float32 ", "complex", "string"}) {
     const auto r = dtype_from_name(name);
     ASSERT_FALSE(r.ok()) << name;
     EXPECT_NE(r.error().message().find("'" + std::string(name) + "'"), std::string::npos)
@@ -38,8 +38,9 @@ TEST(DType, EveryTypeIsInTheGroupsItBelongsTo) {
     const auto dtype = static_cast<DType>(i);
     int64_t size = 0;
     const auto note = [&](auto tag) { size = static_cast<int64_t>(sizeof(typename decltype(tag)::type)); };
-    EXPECT_EQ(visit_all(dtype, note), !is_storage_only(dtype)) << dtype_name(dtype);
-    if (!is_storage_only(dtype)) {
+    const bool moved_only = is_storage_only(dtype) || is_complex(dtype);
+    EXPECT_EQ(visit_all(dtype, note), !moved_only) << dtype_name(dtype);
+    if (!moved_only) {
       EXPECT_EQ(size, dtype_size(dtype)) << dtype_name(dtype);
     }
     EXPECT_EQ(visit_integer(dtype, note), is_integer(dtype)) << dtype_name(dtype);
@@ -66,6 +67,23 @@ TEST(DType, NumPyCarriesEachInItsSize) {
   EXPECT_EQ(numpy_code(dtype_facts(DType::bfloat16)), "u2");
   EXPECT_EQ(numpy_code(dtype_facts(DType::float8e5m2)), "u1");
   EXPECT_EQ(numpy_code(dtype_facts(DType::boolean)), "b1");
+  EXPECT_EQ(numpy_code(dtype_facts(DType::complex64)), "c8");
+  EXPECT_EQ(numpy_code(dtype_facts(DType::complex128)), "c16");
+}
+
+TEST(DType, ComplexNumbersAreTwoRealOnes) {
+  EXPECT_EQ(static_cast<int>(DType::complex64), 24) << "part of the file format";
+  EXPECT_EQ(static_cast<int>(DType::complex128), 25);
+  for (int i = 1; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    const bool complex = dtype == DType::complex64 || dtype == DType::complex128;
+    EXPECT_EQ(is_complex(dtype), complex) << dtype_name(dtype);
+    EXPECT_EQ(dtype_alignment(dtype), dtype == DType::complex128 ? 8 : dtype_size(dtype));
+    if (complex) {
+      EXPECT_FALSE(is_float(dtype) || is_integer(dtype) || is_storage_only(dtype));
+    }
+  }
+  EXPECT_EQ(dtype_bits(DType::complex128), 128);
 }
 
 TEST(Half, EveryCodeGoesThereAndBack) {

@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "kernels/raster/accumulate.h"
 #include "kernels/raster/indexed.h"
+#include "kernels/unit.h"
 
 namespace walle::backends::cpu {
 
@@ -45,8 +46,8 @@ Plan make_plan(const NodeView& node) {
   return p;
 }
 
-// A round moves what fits a register: one load and one store instead of a call of memcpy.
-bool single_unit(const Plan& p) { return p.body.rank == 0 && p.body.unit <= 8; }
+// A round moves what fits a register, or one element: loads and stores instead of a call of memcpy.
+bool single_unit(const Plan& p) { return p.body.rank == 0 && (p.body.unit <= 8 || p.body.unit == p.element); }
 
 bool supports(const NodeView& node) {
   if (!node.node().loop || (node.dtype(1) != DType::int32 && node.dtype(1) != DType::int64)) return false;
@@ -120,17 +121,11 @@ bool gathered_elements(const Plan& p, const std::byte* src, std::byte* dst, cons
                        int64_t& bad) {
   // A unit may be several elements together, and an index a tuple; the kernel knows neither.
   if (!single_unit(p) || p.body.unit != p.element || p.steps.size() != 1) return false;
-  const auto run = [&](auto unit) {
+  kernels::visit_unit(p.element, [&](auto unit) {
     using Unit = decltype(unit);
     bad = kernels::gather_elements(p.rounds, p.steps[0], indices, reinterpret_cast<const Unit*>(src),
                                    reinterpret_cast<Unit*>(dst), threads);
-  };
-  switch (p.element) {
-    case 1: run(uint8_t{}); break;
-    case 2: run(uint16_t{}); break;
-    case 4: run(uint32_t{}); break;
-    default: run(uint64_t{}); break;
-  }
+  });
   return true;
 }
 
@@ -138,12 +133,9 @@ bool is_gather(const Plan& p) { return !p.spec.index_on_dst && p.spec.combine ==
 
 void scatter(const Plan& p, const int64_t* offsets, const std::byte* src, std::byte* dst) {
   if (!single_unit(p)) return kernels::scatter_boxes(p.body, p.rounds, offsets, p.element, src, dst);
-  switch (p.body.unit) {
-    case 1: return kernels::scatter_units<uint8_t>(p.rounds, offsets, p.element, src, dst);
-    case 2: return kernels::scatter_units<uint16_t>(p.rounds, offsets, p.element, src, dst);
-    case 4: return kernels::scatter_units<uint32_t>(p.rounds, offsets, p.element, src, dst);
-    default: return kernels::scatter_units<uint64_t>(p.rounds, offsets, p.element, src, dst);
-  }
+  kernels::visit_unit(p.body.unit, [&](auto unit) {
+    kernels::scatter_units<decltype(unit)>(p.rounds, offsets, p.element, src, dst);
+  });
 }
 
 template <class Index>

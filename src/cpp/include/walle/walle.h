@@ -65,7 +65,10 @@ typedef enum walle_dtype_t {
   WALLE_UINT4 = 20,
   WALLE_INT2 = 21,
   WALLE_UINT2 = 22,
-  WALLE_FLOAT4E2M1 = 23
+  WALLE_FLOAT4E2M1 = 23,
+  /* Real and imaginary part; moved, and no operator computes with them. */
+  WALLE_COMPLEX64 = 24,
+  WALLE_COMPLEX128 = 25
 } walle_dtype_t;
 
 #define WALLE_MAX_RANK 8

@@ -32,7 +32,7 @@ struct BoxCopy {
 };
 
 // Offsets and strides in elements of `element` bytes (1, 2,
-// 4 or 8). Preconditions: 0 <= rank <= kBoxRank, sizes > 0.
+// 4, 8 or 16). Preconditions: 0 <= rank <= kBoxRank, sizes > 0.
 BoxCopy plan_box(int rank, const int64_t* size, int64_t src_offset, const int64_t* src_stride,
                  int64_t dst_offset, const int64_t* dst_stride, int64_t element);
 

@@ -15,7 +15,13 @@ Status infer(ir::InferContext& c) {
     return model_error("to=" + std::to_string(to),
                        "a dtype number from 1 to " + std::to_string(tensor::kDTypeCount - 1), "Cast",
                        "correct `to`");
-  c.output(0, static_cast<DType>(to), c.shape(0));
+  const DType from = c.dtype(0);
+  const auto into = static_cast<DType>(to);
+  if (from != into && (tensor::is_complex(from) || tensor::is_complex(into)))
+    return model_error(std::string(dtype_name(from)) + " to " + std::string(dtype_name(into)),
+                       "dtypes of real numbers: complex ones are moved and never converted", "Cast",
+                       "keep real and imaginary parts as tensors of their own");
+  c.output(0, into, c.shape(0));
   return {};
 }
 

@@ -21,6 +21,8 @@ _NAMES: dict[int, str] = {
     TensorProto.UINT32: "uint32",
     TensorProto.UINT64: "uint64",
     TensorProto.BOOL: "bool",
+    TensorProto.COMPLEX64: "complex64",
+    TensorProto.COMPLEX128: "complex128",
     TensorProto.FLOAT8E4M3FN: "float8e4m3fn",
     TensorProto.FLOAT8E4M3FNUZ: "float8e4m3fnuz",
     TensorProto.FLOAT8E5M2: "float8e5m2",

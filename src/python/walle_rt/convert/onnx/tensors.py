@@ -125,6 +125,10 @@ def _from_fields(tensor: TensorProto, dtype: np.dtype[Any], name: str) -> Array:
         return np.asarray(tensor.float_data, dtype)
     if kind == TensorProto.DOUBLE:
         return np.asarray(tensor.double_data, dtype)
+    if kind in (TensorProto.COMPLEX64, TensorProto.COMPLEX128):  # real and imaginary parts by turns
+        fields = tensor.float_data if kind == TensorProto.COMPLEX64 else tensor.double_data
+        parts = np.asarray(fields, f"<f{dtype.itemsize // 2}")
+        return parts[: parts.size // 2 * 2].view(dtype)
     if kind == TensorProto.INT64:
         return np.asarray(tensor.int64_data, dtype)
     if kind in (TensorProto.UINT32, TensorProto.UINT64):
