@@ -30,9 +30,9 @@ class Room:
     uses: tuple[str, ...]
 
 
-# search stands on backends/backend.h in the same row of the table, hence the half floor; array has one
-# because rooms of floor 8 may compute with it; the stages of stream/ are a staircase of their own inside
-# floor 8, those of container/ inside floor 9.
+# search stands on backends/backend.h in the same row of the table, hence the half floor; backends/gpu is what
+# OpenCL and Metal will share, below both; array has a half because rooms of floor 8 may compute with it; the
+# stages of stream/ are a staircase of their own inside floor 8, those of container/ inside floor 9.
 ROOMS: dict[str, Room] = {
     "base": Room(0, ()),
     "tensor": Room(1, ("base",)),
@@ -44,8 +44,9 @@ ROOMS: dict[str, Room] = {
     "backends": Room(5, ("ops", "store")),
     "search": Room(5.5, ("ops", "store", "backends")),
     "backends/cpu": Room(6, ("kernels", "backends")),
-    "backends/opencl": Room(6, ("kernels", "backends")),
-    "backends/metal": Room(6, ("kernels", "backends")),
+    "backends/gpu": Room(6, ("backends",)),
+    "backends/opencl": Room(6.1, ("kernels", "backends/gpu")),
+    "backends/metal": Room(6.1, ("kernels", "backends/gpu")),
     "backends/null": Room(6, ("kernels", "backends")),
     "runtime": Room(7, ("search",)),
     "train": Room(8, ("runtime",)),

@@ -1,10 +1,24 @@
 // What a device does in a nanosecond, measured: by the ratio of two profiles a table of costs fitted on one
-// machine serves another (search/cost_model.h).
+// machine serves another (search/cost_model.h). And what it costs to reach a device that is not the host.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace walle::backends {
+
+// Of copies in one direction: nanoseconds before the first byte arrives, and of each.
+struct Transfer {
+  double start = 0;
+  double byte = 0;
+};
+
+// The ways between a device's memory and another one.
+struct Way {
+  std::string memory;  // the name of the other: the host's, or of one that it reaches (memory.h)
+  Transfer in;         // from there to the device
+  Transfer out;
+};
 
 // Nanoseconds, each the least of several measurements. All are positive.
 struct DeviceProfile {
@@ -15,6 +29,9 @@ struct DeviceProfile {
   double l2_byte = 0;
   double l3_byte = 0;
   double memory_byte = 0;
+  // Of a device with a queue and a memory of its own; none of the host.
+  double launch = 0;  // of a kernel, beside its work; only this may be 0
+  std::vector<Way> ways;
 };
 
 }  // namespace walle::backends

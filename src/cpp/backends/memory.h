@@ -3,8 +3,8 @@
 // A Handle names a place in one memory. It is no pointer: what its number means only its own memory knows,
 // and a pointer comes out of it only where the memory is the host's (host_memory.h), so that a kernel cannot
 // read another backend's memory by mistake. The plan has one arena per memory and a copy step for every value
-// that is needed where it was not made; all copies go through the host, because that is the one way every
-// device has.
+// that is needed where it was not made. Copies go through the host, because that is the one way every device
+// has, unless one memory reaches the other.
 //
 // A memory also says how a value's elements lie in it. The host's lie row-major; another memory may lay them
 // out as its kernels want them (a layout is a memory), and what crosses is then converted on the way.
@@ -84,6 +84,12 @@ class Memory {
   // What bringing a value in or out does, where it is more than a copy of its bytes.
   virtual std::optional<Features> conversion(DType, const Shape&, int /*threads*/) const {
     return std::nullopt;
+  }
+  // Whether whole values come from `other` and go there without the host: by bring_across() of this memory,
+  // with one handle of each. Takes effect behind all work given to either before.
+  virtual bool reaches(const Memory& /*other*/) const { return false; }
+  virtual Status bring_across(Handle /*to*/, Handle /*from*/, DType, const Shape&, int /*threads*/) {
+    return internal_error("a copy to a memory that is not reached", std::string(name()) + " memory");
   }
   // The bytes as the host sees them; nullptr where it does not.
   virtual std::byte* visible(Handle) const { return nullptr; }

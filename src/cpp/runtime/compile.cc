@@ -16,7 +16,7 @@ Result<search::SearchOptions> search_options(SharedState& shared) {
   const SessionOptions& options = shared.options;
   // The profile of a machine without a table lies beside the plans, or where those of tuned sessions would.
   if (!shared.costs) {
-    WALLE_ASSIGN(shared.costs, search::machine_costs(host_backend(), base::Env::system(),
+    WALLE_ASSIGN(shared.costs, search::machine_costs(host_backend(), shared.backends, base::Env::system(),
                                                      search::cache_folder(options.plan_cache)));
   }
   WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));

@@ -96,6 +96,11 @@ Status Executable::copy(const search::Copy& copy, backends::Handle from, backend
   backends::Memory& device = *plan_.memories[copy.device()].memory;
   const backends::HostMemory& host = backends::host_memory();
   const ops::ProgramValue& value = program_.at(copy.value);
+  if (copy.across()) {
+    backends::Memory& other = *plan_.memories[copy.from].memory;
+    return (device.reaches(other) ? device : other)
+        .bring_across(to, from, value.dtype, value.shape, threads_);
+  }
   return copy.to == search::kHost
              ? device.bring_out(host.pointer(to), from, value.dtype, value.shape, threads_)
              : device.bring_in(to, host.pointer(from), value.dtype, value.shape, threads_);

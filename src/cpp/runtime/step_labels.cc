@@ -16,7 +16,9 @@ StepLabels labels_of(const ops::Program& program, const search::Plan& plan, cons
     return {.node = maker_of(program, step.copy),
             .op = "copy",
             .backend = std::string(plan.memories[step.copy.device()].memory->name()),
-            .algorithm = step.copy.to == search::kHost ? "copy_out" : "copy_in"};
+            .algorithm = step.copy.across()              ? "copy_across"
+                         : step.copy.to == search::kHost ? "copy_out"
+                                                         : "copy_in"};
   const ops::ProgramNode& node = program.nodes[step.node];
   return {.node = node.origin.text(),
           .op = std::string(node.op->name),

@@ -1,6 +1,7 @@
 #include "search/copies.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace walle::search {
 
@@ -32,62 +33,54 @@ Flow flow_of(const ops::Program& p, const Views& views) {
 }
 
 void price_conversions(const ops::Program& p, const std::vector<PlannedMemory>& memories, int threads,
-                       const CostModel& costs, Flow& flow) {
+                       const CostModel& costs, const Transfers& transfers, Flow& flow) {
   for (size_t r = 0; r < flow.roots.size(); ++r)
     for (size_t m = 1; m < memories.size(); ++m) {
       const ops::ProgramValue& value = p.values[r];
       const auto work = memories[m].memory->conversion(value.dtype, value.shape, threads);
       if (!work) continue;
       std::vector<Flow::Crossing>& crossing = flow.roots[r].crossing;
-      const double copy = costs.copy_ms(flow.roots[r].bytes);
-      if (crossing.empty()) crossing.assign(memories.size(), {copy, copy});
+      const int64_t bytes = flow.roots[r].bytes;
+      for (int other = static_cast<int>(crossing.size()); other < std::ssize(memories); ++other)
+        crossing.push_back({transfers.ms(kHost, other, bytes), transfers.ms(other, kHost, bytes)});
       crossing[m] = {costs.ms(*work), costs.ms(*work)};
     }
 }
 
-namespace {
-// Per root, the memories in which it is needed at any time.
-std::vector<Holders> needs_of(const Flow& flow, const std::vector<Place>& places) {
-  std::vector<Holders> needs(flow.roots.size(), 0);
-  for (size_t r = 0; r < flow.roots.size(); ++r)
-    if (flow.roots[r].wanted) needs[r] = holder(kHost);  // results are handed out on the host
-  for (size_t n = 0; n < flow.nodes.size(); ++n)
-    for (ops::Ref r : flow.nodes[n].reads) needs[r] |= holder(places[n].source);
-  return needs;
-}
-}  // namespace
-
 std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<Place>& places,
-                                  const CostModel& costs) {
-  const std::vector<Holders> needs = needs_of(flow, places);
+                                  const Transfers& transfers) {
   std::vector<Holders> held(flow.roots.size(), 0);
+  std::vector<int> maker(flow.roots.size(), -1);
   std::vector<CopyBefore> out;
-  const auto bring_to = [&](ops::Ref r, int memory, size_t before, int maker) {
-    Holders& holders = held[r];
-    const int64_t bytes = flow.root(r).bytes;
-    holders = bring(holders, memory, [&](int from, int to) {
+  // In the order of the readers, in which the placement charged for them.
+  const auto bring_to = [&](ops::Ref r, int memory, size_t reader) {
+    const Flow::Root& root = flow.root(r);
+    const auto ms = [&](int from, int to) { return crossing_ms(root, from, to, transfers); };
+    const size_t before = maker[r] < 0 ? reader : static_cast<size_t>(maker[r]) + 1;
+    held[r] = bring(held[r], memory, ms, [&](int from, int to) {
       out.push_back({before,
                      {.value = r,
                       .from = from,
                       .to = to,
-                      .bytes = bytes,
-                      .cost_ms = crossing_ms(flow.root(r), from, to, costs),
-                      .maker = maker}});
+                      .bytes = root.bytes,
+                      .cost_ms = ms(from, to),
+                      .maker = maker[r]}});
     });
   };
   for (size_t n = 0; n < flow.nodes.size(); ++n) {
     for (ops::Ref r : flow.nodes[n].reads) {
       // An input counts as held from its first reader on: before that nothing asks.
       if (flow.root(r).given) held[r] |= holder(kHost);
-      bring_to(r, places[n].source, n, -1);
+      bring_to(r, places[n].source, n);
     }
     for (ops::Ref r : flow.nodes[n].makes) {
       held[r] = holder(places[n].memory);
-      // In the order of the memories, so that a copy to the host, which the others start from, comes first.
-      for (int m = 0; m < kMaxMemories; ++m)
-        if (needs[r] & holder(m)) bring_to(r, m, n + 1, static_cast<int>(n));
+      maker[r] = static_cast<int>(n);
+      if (flow.root(r).wanted) bring_to(r, kHost, n + 1);  // results are handed out on the host
     }
   }
+  // What was made goes first. Stable: a value's copies start from each other.
+  std::ranges::stable_sort(out, {}, [](const CopyBefore& c) { return std::pair(c.node, c.copy.maker < 0); });
   return out;
 }
 

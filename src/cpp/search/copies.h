@@ -1,13 +1,16 @@
 // What crosses from one memory to another: one rule and one price, for the placement that charges for it and
 // for the plan that makes the steps.
 //
-// A value is copied whole, once per memory that needs it, and through the host: a copy between two devices is
-// one out and one in, and a value that both the host and a third memory need crosses out once.
+// A value is copied whole and once per memory that needs it, by the cheapest way from where it lies when it
+// is needed first: straight where one memory reaches the other, or through the host, one out and one in. Then
+// the host holds it, too, and a value that both the host and a third memory need crosses out once. Whoever
+// needs it later is not looked at: a way straight there may cost a copy out that the other would have spared.
+// Placements are charged for both, so that their costs stay exact.
 #pragma once
 
 #include <bit>
 
-#include "search/cost_model.h"
+#include "search/transfers.h"
 #include "search/views.h"
 
 namespace walle::search {
@@ -15,19 +18,33 @@ namespace walle::search {
 // The memories that hold a value, one bit each: states of the placement are compared and
 // kept by the thousand.
 using Holders = uint16_t;
-inline constexpr int kMaxMemories = 16;  // more than there are kinds of devices in a machine
+static_assert(8 * sizeof(Holders) >= kMaxMemories);
 inline constexpr Holders holder(int memory) { return static_cast<Holders>(1U << memory); }
 
-// Calls copy(from, to) for each copy that brings a value to memory `to`; who holds it afterwards.
-// Invariant: what the host does not hold lies in one memory only, the one that made it.
-template <class Fn>
-Holders bring(Holders held, int to, Fn copy) {
+// Calls copy(from, to) for each copy that brings a value to memory `to`; who holds it afterwards. ms(from,
+// to): what a copy of it costs, infinity where the memories do not reach each other.
+template <class Ms, class Fn>
+Holders bring(Holders held, int to, Ms ms, Fn copy) {
   if (held & holder(to)) return held;
-  if (!(held & holder(kHost))) {
-    copy(std::countr_zero(held), kHost);
-    held |= holder(kHost);
+  const auto nearest = [&](int goal) {
+    int best = std::countr_zero(held);
+    for (Holders rest = held & (held - 1); rest != 0; rest &= rest - 1) {
+      const int next = std::countr_zero(rest);
+      if (ms(next, goal) < ms(best, goal)) best = next;
+    }
+    return best;
+  };
+  const int straight = nearest(to);
+  if (to != kHost && !(held & holder(kHost))) {
+    const int out = nearest(kHost);
+    // On a tie through the host, whose readers then find it.
+    if (ms(out, kHost) + ms(kHost, to) <= ms(straight, to)) {
+      copy(out, kHost);
+      copy(kHost, to);
+      return static_cast<Holders>(held | holder(kHost) | holder(to));
+    }
   }
-  if (to != kHost) copy(kHost, to);
+  copy(straight, to);
   return static_cast<Holders>(held | holder(to));
 }
 
@@ -69,11 +86,11 @@ Flow flow_of(const ops::Program& program, const Views& views);
 // Memories that lay values out otherwise convert what crosses: asks them what that is, and the costs for its
 // time.
 void price_conversions(const ops::Program& program, const std::vector<PlannedMemory>& memories, int threads,
-                       const CostModel& costs, Flow& flow);
+                       const CostModel& costs, const Transfers& transfers, Flow& flow);
 
-// Of one value between the host and another memory.
-inline double crossing_ms(const Flow::Root& root, int from, int to, const CostModel& costs) {
-  if (root.crossing.empty()) return costs.copy_ms(root.bytes);
+// Of one value between two memories.
+inline double crossing_ms(const Flow::Root& root, int from, int to, const Transfers& transfers) {
+  if (root.crossing.empty() || (from != kHost && to != kHost)) return transfers.ms(from, to, root.bytes);
   return from == kHost ? root.crossing[to].in_ms : root.crossing[from].out_ms;
 }
 
@@ -85,6 +102,7 @@ struct CopyBefore {
   size_t node;
   Copy copy;  // maker: index into flow.nodes
 };
-std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<Place>& places, const CostModel& costs);
+std::vector<CopyBefore> copies_of(const Flow& flow, const std::vector<Place>& places,
+                                  const Transfers& transfers);
 
 }  // namespace walle::search

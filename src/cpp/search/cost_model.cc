@@ -20,7 +20,7 @@ constexpr size_t at(Quantity q) { return static_cast<size_t>(q); }
 constexpr CostRow kPlain{"", "", {1, 0.2, 0.2, 0.2, 0.2, 4, 1, 1000}};
 constexpr CostRow kVector{"", "", {0.03, 0.05, 0.05, 0.1, 0.2, 50, 0.03, 1000}};
 
-// An estimate until there is a device to measure: an enqueued transfer on a phone or over PCIe starts in tens
+// An estimate for devices that nobody measured: an enqueued transfer on a phone or over PCIe starts in tens
 // of microseconds and moves several GB/s, and a kernel's launch costs about as much as that start.
 constexpr double kCopyStartNs = 20e3;
 constexpr double kCopyByteNs = 1 / 6.0;
@@ -57,16 +57,18 @@ const DeviceProfile& nearest(const CostTable& table, const DeviceProfile& machin
 }
 }  // namespace
 
-CostModel::CostModel(const CostTable& table)
-    : name_(table.name), rows_(table.rows), plain_(kPlain), vector_(kVector) {
+CostModel::CostModel(const CostTable& table, DeviceProfiles devices)
+    : name_(table.name), rows_(table.rows), plain_(kPlain), vector_(kVector), devices_(std::move(devices)) {
   finish();
 }
 
-CostModel::CostModel(const CostTable& table, const DeviceProfile& machine, std::string_view named)
+CostModel::CostModel(const CostTable& table, const DeviceProfile& machine, std::string_view named,
+                     DeviceProfiles devices)
     : name_(std::string(table.name) + " scaled by " + std::string(named)),
       isa_(machine.isa),
       plain_(kPlain),
-      vector_(kVector) {
+      vector_(kVector),
+      devices_(std::move(devices)) {
   const DeviceProfile& fitted = nearest(table, machine);
   const auto plain = ratios(fitted, machine, false);
   const auto vectors = ratios(fitted, machine, true);
@@ -92,6 +94,11 @@ void CostModel::finish() {
   std::ranges::for_each(rows_, add);
   add(plain_);
   add(vector_);
+  for (const auto& [name, device] : devices_) {
+    hash.text(name).value(device.launch);
+    for (const backends::Way& way : device.ways)
+      hash.text(way.memory).value(way.in.start).value(way.in.byte).value(way.out.start).value(way.out.byte);
+  }
   fingerprint_ = hash.value(kCopyStartNs).value(kCopyByteNs).value(kLaunchNs).finish();
 }
 
@@ -102,12 +109,20 @@ const CostRow& CostModel::row(const backends::Features& f) const {
   return f.isa.empty() ? plain_ : vector_;
 }
 
-double CostModel::ms(const backends::Features& f) const {
+const DeviceProfile* CostModel::device(std::string_view backend) const {
+  const auto found =
+      std::ranges::find(devices_, backend, [](const auto& d) { return std::string_view(d.first); });
+  return found == devices_.end() ? nullptr : &found->second;
+}
+
+double CostModel::ms(const backends::Features& f, std::string_view backend) const {
   const CostRow& r = row(f);
   double shared = 0;
   for (size_t i = 0; i < r.ns.size(); ++i)
     if (i != at(Quantity::calls)) shared += r.ns[i] * f.amount[i];
-  const double starts = r.ns[at(Quantity::calls)] * f[Quantity::calls] + kLaunchNs * f[Quantity::launches];
+  const DeviceProfile* measured = f[Quantity::launches] > 0 ? device(backend) : nullptr;
+  const double launch = measured ? measured->launch : kLaunchNs;
+  const double starts = r.ns[at(Quantity::calls)] * f[Quantity::calls] + launch * f[Quantity::launches];
   const double ms = (shared / std::max(f.threads, 1) + starts) / 1e6;
   // Work of more than a double holds is a number all the same: infinity stands for "cannot run" in a search.
   return std::isfinite(ms) ? ms : std::numeric_limits<double>::max();

@@ -11,6 +11,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "backends/device_profile.h"
@@ -38,21 +39,26 @@ struct CostTable {
 // The tables of this build; the first is the one others are derived from.
 const std::vector<CostTable>& cost_tables();
 
+// Devices beside the host, by their backends' names, as they were measured.
+using DeviceProfiles = std::vector<std::pair<std::string, backends::DeviceProfile>>;
+
 class CostModel {
  public:
   // As fitted.
-  explicit CostModel(const CostTable& table);
+  explicit CostModel(const CostTable& table, DeviceProfiles devices = {});
   // Derived for another machine: coefficients of arithmetic scale as its arithmetic does, those of bytes as
   // its memories, starts as its steps.
   // `named`: the machine, where the profile was not measured.
   CostModel(const CostTable& table, const backends::DeviceProfile& machine,
-            std::string_view named = "a profile");
+            std::string_view named = "a profile", DeviceProfiles devices = {});
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;
 
-  // Predicted milliseconds of one run. Finite and positive.
-  double ms(const backends::Features& features) const;
-  // Of a copy between two memories, in either direction.
+  // Predicted milliseconds of one run by a backend of this name. Finite and positive.
+  double ms(const backends::Features& features, std::string_view backend = {}) const;
+  // What was measured of a backend's device; nullptr for the host and for those that nobody measured.
+  const backends::DeviceProfile* device(std::string_view backend) const;
+  // Of a copy between two memories of which nothing was measured, in either direction.
   double copy_ms(int64_t bytes) const;
 
   const std::string& name() const { return name_; }
@@ -67,6 +73,7 @@ class CostModel {
   std::string isa_;            // of a derived model's vector rows, which point to it
   std::vector<CostRow> rows_;  // sorted by kernel, then by instruction set
   CostRow plain_, vector_;     // for kernels that no table knows
+  DeviceProfiles devices_;
   uint64_t fingerprint_ = 0;
 };
 

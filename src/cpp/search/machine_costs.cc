@@ -7,8 +7,10 @@
 #include <map>
 #include <mutex>
 
+#include "backends/host_memory.h"
 #include "base/bytes.h"
 #include "base/machine.h"
+#include "search/transfers.h"
 
 namespace walle::search {
 
@@ -16,7 +18,8 @@ namespace {
 using backends::DeviceProfile;
 
 constexpr std::string_view kProfileMagic = "WALLEPRF";
-constexpr uint16_t kProfileVersion = 2;  // 1 copied with memcpy, which is no measure of caches (base/copy.h)
+// 1 copied with memcpy, which is no measure of caches (base/copy.h); 2 knew no devices beside the host.
+constexpr uint16_t kProfileVersion = 3;
 constexpr int64_t kMostBytes = 4096;
 constexpr double DeviceProfile::* kFigures[] = {&DeviceProfile::flop,    &DeviceProfile::step,
                                                 &DeviceProfile::l1_byte, &DeviceProfile::l2_byte,
@@ -54,6 +57,13 @@ Result<std::string> given_costs() {
 
 // What a profile holds for: the device, and what of it the session may use.
 std::string machine_of(const backends::Backend& host) { return host.device() + "|" + host.target(); }
+
+// Nothing else of a file is a number of nanoseconds.
+double positive(base::ByteReader& in) {
+  const auto figure = in.get<double>();
+  if (!std::isfinite(figure) || figure <= 0) in.fail();
+  return figure;
+}
 }  // namespace
 
 std::string encode_profile(std::string_view machine, const DeviceProfile& profile) {
@@ -63,6 +73,12 @@ std::string encode_profile(std::string_view machine, const DeviceProfile& profil
   out.put_text(machine);
   out.put_text(profile.isa);
   for (const auto figure : kFigures) out.put(profile.*figure);
+  out.put(profile.launch);
+  out.put(static_cast<uint32_t>(profile.ways.size()));
+  for (const backends::Way& way : profile.ways) {
+    out.put_text(way.memory);
+    for (const double figure : {way.in.start, way.in.byte, way.out.start, way.out.byte}) out.put(figure);
+  }
   out.put_checksum();
   return out.take();
 }
@@ -73,9 +89,18 @@ std::optional<DeviceProfile> decode_profile(std::string_view machine, std::strin
     return std::nullopt;
   DeviceProfile out;
   out.isa = in.text();
-  for (const auto figure : kFigures) {
-    out.*figure = in.get<double>();
-    if (!std::isfinite(out.*figure) || out.*figure <= 0) in.fail();
+  for (const auto figure : kFigures) out.*figure = positive(in);
+  out.launch = in.get<double>();
+  if (!std::isfinite(out.launch) || out.launch < 0) in.fail();
+  const auto ways = in.get<uint32_t>();
+  if (ways > kMaxMemories) return std::nullopt;
+  for (uint32_t i = 0; i < ways; ++i) {
+    backends::Way& way = out.ways.emplace_back();
+    way.memory = in.text();
+    way.in.start = positive(in);
+    way.in.byte = positive(in);
+    way.out.start = positive(in);
+    way.out.byte = positive(in);
   }
   if (!in.checksum() || !in.done()) return std::nullopt;
   return out;
@@ -97,15 +122,17 @@ const CostTable* table_named(std::string_view name) {
   return found == cost_tables().end() ? nullptr : &*found;
 }
 
-DeviceProfile kept_profile(const backends::Backend& host, base::Env& env, const std::string& folder) {
-  const std::string machine = machine_of(host);
-  const std::string path = folder + "/machine.profile";
+std::optional<DeviceProfile> kept_profile(const backends::Backend& backend, base::Env& env,
+                                          const std::string& folder) {
+  const std::string machine = machine_of(backend);
+  const bool host = &backend.memory() == &backends::host_memory();
+  const std::string path = folder + "/" + (host ? "machine" : std::string(backend.name())) + ".profile";
   if (!folder.empty() && env.file_size(path) > 0 && env.file_size(path) <= kMostBytes)
     if (const Result<std::string> bytes = env.read_file(path); bytes.ok())
       if (std::optional<DeviceProfile> kept = decode_profile(machine, *bytes)) return *kept;
-  DeviceProfile measured = host.profile().value_or(cost_tables().front().profiles.front());
-  if (!folder.empty() && env.make_dirs(folder).ok())
-    (void)env.replace_file(path, encode_profile(machine, measured));  // measured again by the next process
+  std::optional<DeviceProfile> measured = backend.profile();
+  if (measured && !folder.empty() && env.make_dirs(folder).ok())
+    (void)env.replace_file(path, encode_profile(machine, *measured));  // measured again by the next process
   return measured;
 }
 
@@ -128,27 +155,64 @@ std::optional<DeviceProfile> scaled_profile(std::string_view name, std::string_v
   return DeviceProfile{std::string(isa), ns[0], ns[1], ns[2], ns[3], ns[4], ns[5]};
 }
 
-Result<std::shared_ptr<const CostModel>> machine_costs(const backends::Backend& host, base::Env& env,
-                                                       const std::string& folder) {
-  static std::mutex mutex;
-  static auto& made = *new std::map<std::string, std::shared_ptr<const CostModel>>;  // outlives all sessions
-  WALLE_ASSIGN(const std::string name, given_costs());
-  const char* variable = std::getenv("WALLE_COSTS");
-  const bool profiled = variable && std::string_view(variable) == "profile";
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<const CostModel>& model = made[machine_of(host) + (profiled ? "|profile" : "")];
-  if (model) return model;
-  const CostTable* table = name.empty() ? table_for(host.device()) : table_named(name);
-  const std::string isa = host.target().substr(0, host.target().find(' '));
-  const std::optional<DeviceProfile> scaled = profiled ? std::nullopt : scaled_profile(name, isa);
-  if (scaled) {
-    model = std::make_shared<CostModel>(cost_tables().front(), *scaled, name);
-  } else if (!profiled && table && fitted_for(*table, host)) {
-    model = std::make_shared<CostModel>(*table);
-  } else {
-    model = std::make_shared<CostModel>(cost_tables().front(), kept_profile(host, env, folder));
+namespace {
+// What a process knows of its machine.
+class Known {
+ public:
+  Result<std::shared_ptr<const CostModel>> costs(const backends::Backend& host,
+                                                 const std::vector<const backends::Backend*>& devices,
+                                                 base::Env& env, const std::string& folder) {
+    WALLE_ASSIGN(const std::string name, given_costs());
+    const char* variable = std::getenv("WALLE_COSTS");
+    const bool profiled = variable && std::string_view(variable) == "profile";
+    const std::lock_guard lock(mutex_);
+    std::string key = machine_of(host) + (profiled ? "|profile" : "");
+    DeviceProfiles measured;
+    for (const backends::Backend* b : devices) {
+      if (&b->memory() == &backends::host_memory()) continue;
+      const std::optional<DeviceProfile>& profile = profile_of(*b, env, folder);
+      if (!profile) continue;  // as the layouts of the host's memory
+      key.append("|").append(b->name()).append(" ").append(machine_of(*b));
+      measured.emplace_back(b->name(), *profile);
+    }
+    std::shared_ptr<const CostModel>& model = models_[key];
+    if (model) return model;
+    const CostTable& first = cost_tables().front();
+    const CostTable* table = name.empty() ? table_for(host.device()) : table_named(name);
+    const std::string isa = host.target().substr(0, host.target().find(' '));
+    const std::optional<DeviceProfile> scaled = profiled ? std::nullopt : scaled_profile(name, isa);
+    if (scaled) {
+      model = std::make_shared<CostModel>(first, *scaled, name, std::move(measured));
+    } else if (!profiled && table && fitted_for(*table, host)) {
+      model = std::make_shared<CostModel>(*table, std::move(measured));
+    } else {
+      const DeviceProfile profile = profile_of(host, env, folder).value_or(first.profiles.front());
+      model = std::make_shared<CostModel>(first, profile, "a profile", std::move(measured));
+    }
+    return model;
   }
-  return model;
+
+ private:
+  const std::optional<DeviceProfile>& profile_of(const backends::Backend& backend, base::Env& env,
+                                                 const std::string& folder) {
+    // By folder, too: one that another session names has no file yet, and later processes look there.
+    const auto [found, fresh] =
+        profiles_.try_emplace(std::string(backend.name()) + "|" + machine_of(backend) + "|" + folder);
+    if (fresh) found->second = kept_profile(backend, env, folder);
+    return found->second;
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::optional<DeviceProfile>> profiles_;
+  std::map<std::string, std::shared_ptr<const CostModel>> models_;
+};
+}  // namespace
+
+Result<std::shared_ptr<const CostModel>> machine_costs(const backends::Backend& host,
+                                                       const std::vector<const backends::Backend*>& devices,
+                                                       base::Env& env, const std::string& folder) {
+  static auto& known = *new Known;  // outlives all sessions
+  return known.costs(host, devices, env, folder);
 }
 
 }  // namespace walle::search

@@ -12,9 +12,11 @@ namespace walle::search {
 
 // `folder` keeps the profile of machines without a table (docs/reference/formats/machine-profile.md); empty:
 // measured by every process. Made once per process, instruction set and given machine. Thread-safe. An
-// argument error for a given machine (base/machine.h) whose costs nobody knows.
-Result<std::shared_ptr<const CostModel>> machine_costs(const backends::Backend& host, base::Env& env,
-                                                       const std::string& folder);
+// argument error for a given machine (base/machine.h) whose costs nobody knows. Of `devices`, the backends of
+// a session, those with a memory and a profile of their own are measured and kept likewise.
+Result<std::shared_ptr<const CostModel>> machine_costs(const backends::Backend& host,
+                                                       const std::vector<const backends::Backend*>& devices,
+                                                       base::Env& env, const std::string& folder);
 
 // What a given machine may name as its costs: a fitted table, a machine that the first table is scaled for
 // (tables/scaled.inc), or "none", a machine without a table, which is measured.
@@ -26,9 +28,9 @@ std::optional<backends::DeviceProfile> scaled_profile(std::string_view name, std
 const CostTable* table_for(std::string_view device);
 const CostTable* table_named(std::string_view name);
 // The profile in the file, if it is whole and of this machine; else measured, and the file replaced. A file
-// that cannot be written is no error: the next process measures again.
-backends::DeviceProfile kept_profile(const backends::Backend& host, base::Env& env,
-                                     const std::string& folder);
+// that cannot be written is no error: the next process measures again. Nothing for a backend without one.
+std::optional<backends::DeviceProfile> kept_profile(const backends::Backend& backend, base::Env& env,
+                                                    const std::string& folder);
 std::string encode_profile(std::string_view machine, const backends::DeviceProfile& profile);
 std::optional<backends::DeviceProfile> decode_profile(std::string_view machine, std::string_view bytes);
 

@@ -106,15 +106,15 @@ Result<std::vector<Place>> find_memories(const Backends& backends, Plan& plan) {
 
 // Of each node, which of its choices is taken.
 std::vector<size_t> decide(const Choices& choices, const Flow& flow, const Backends& backends,
-                           const std::vector<Place>& places, const SearchOptions& options) {
+                           const std::vector<Place>& places, const Transfers& transfers,
+                           const SearchOptions& options) {
   std::vector<size_t> taken(choices.nodes.size(), 0);
   // search=False is the oracle of tests: the first choice of the first backend, which is its
   // reference kernel.
   if (!options.search && !options.random_placement) return taken;
   const std::vector<std::vector<double>> costs = costs_per_backend(choices, backends);
-  const std::vector<int> placed = options.random_placement
-                                      ? place_at_random(costs, *options.random_placement)
-                                      : place(costs, flow, places, costs_of(options)).backend;
+  const std::vector<int> placed = options.random_placement ? place_at_random(costs, *options.random_placement)
+                                                           : place(costs, flow, places, transfers).backend;
   for (size_t n = 0; n < taken.size(); ++n) {
     double lowest = std::numeric_limits<double>::infinity();
     for (size_t c = 0; c < choices.all[n].size(); ++c) {
@@ -140,14 +140,14 @@ void drop_unused_memories(const Choices& choices, const std::vector<size_t>& tak
   while (plan.memories.size() > 1 && !used(plan.memories.back().memory)) plan.memories.pop_back();
 }
 
-void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& flow, const CostModel& costs,
-               Plan& plan) {
+void add_steps(Choices choices, const std::vector<size_t>& taken, const Flow& flow,
+               const Transfers& transfers, Plan& plan) {
   std::vector<Place> places;
   for (size_t n = 0; n < taken.size(); ++n) {
     const backends::Backend& b = *choices.all[n][taken[n]].backend;
     places.emplace_back(number_of(b.source(), plan), number_of(b.memory(), plan));
   }
-  const std::vector<CopyBefore> copies = copies_of(flow, places, costs);
+  const std::vector<CopyBefore> copies = copies_of(flow, places, transfers);
   auto copy = copies.begin();
   for (size_t n = 0; n <= taken.size(); ++n) {
     for (; copy != copies.end() && copy->node == n; ++copy) {
@@ -176,16 +176,17 @@ Result<Plan> make_plan(const ops::Program& program, const Backends& backends, co
   WALLE_ASSIGN(const std::vector<Place> places, find_memories(backends, plan));
   WALLE_ASSIGN(Choices choices, find_choices(program, views, backends, options));
   Flow flow = flow_of(program, views);
-  price_conversions(program, plan.memories, options.threads, costs_of(options), flow);
+  const Transfers transfers(costs_of(options), backends, plan.memories);
+  price_conversions(program, plan.memories, options.threads, costs_of(options), transfers, flow);
   const auto search = [&]() -> Result<std::vector<size_t>> {
     if (options.tune > 0 && options.search) WALLE_TRY(measure_choices(program, options, choices));
-    return decide(choices, flow, backends, places, options);
+    return decide(choices, flow, backends, places, transfers, options);
   };
   WALLE_ASSIGN(
       const std::vector<size_t> taken,
       options.cache ? recalled(program, backends, options, search, choices.all, plan.source) : search());
   drop_unused_memories(choices, taken, plan);
-  add_steps(std::move(choices), taken, flow, costs_of(options), plan);
+  add_steps(std::move(choices), taken, flow, transfers, plan);
   WALLE_TRY(plan_arenas(program, views, plan));
   plan.search_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();

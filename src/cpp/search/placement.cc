@@ -16,7 +16,7 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
     if (!b->supports(view)) continue;
     for (backends::Candidate& c : b->candidates(view, threads))
       if (c.error <= most_error) {
-        const double ms = costs.ms(c.features);
+        const double ms = costs.ms(c.features, b->name());
         out.push_back({b, std::move(c), ms});
       }
   }
@@ -61,8 +61,8 @@ struct State {
 class Walk {
  public:
   Walk(const std::vector<std::vector<double>>& costs, const Flow& flow, const std::vector<Place>& places,
-       const CostModel& model)
-      : costs_(costs), flow_(flow), places_(places), model_(model), last_read_(flow.roots.size(), 0) {
+       const Transfers& transfers)
+      : costs_(costs), flow_(flow), places_(places), transfers_(transfers), last_read_(flow.roots.size(), 0) {
     for (size_t n = 0; n < flow.nodes.size(); ++n)
       for (ops::Ref r : flow.nodes[n].reads) last_read_[r] = n;
   }
@@ -134,17 +134,17 @@ class Walk {
                                     const std::vector<size_t>& staying, Place place) const {
     const Flow::Node& node = flow_.nodes[n];
     double cost = 0;
+    const auto bring_to = [&](ops::Ref r, Holders holders, int memory) {
+      const auto ms = [&](int from, int to) { return crossing_ms(flow_.root(r), from, to, transfers_); };
+      return bring(holders, memory, ms, [&](int from, int to) { cost += ms(from, to); });
+    };
     for (size_t i = 0; i < reads.size(); ++i)
-      held[reads[i]] = bring(held[reads[i]], place.source, [&](int from, int to) {
-        cost += crossing_ms(flow_.root(node.reads[i]), from, to, model_);
-      });
+      held[reads[i]] = bring_to(node.reads[i], held[reads[i]], place.source);
     for (size_t i = 0; i < staying.size(); ++i) held[i] = held[staying[i]];
     held.resize(staying.size());
     for (ops::Ref r : node.makes) {
       Holders holders = holder(place.memory);
-      if (flow_.root(r).wanted)
-        holders = bring(holders, kHost,
-                        [&](int from, int to) { cost += crossing_ms(flow_.root(r), from, to, model_); });
+      if (flow_.root(r).wanted) holders = bring_to(r, holders, kHost);
       if (last_read_[r] > n) held.push_back(holders);
     }
     return {std::move(held), cost};
@@ -164,7 +164,7 @@ class Walk {
   const std::vector<std::vector<double>>& costs_;
   const Flow& flow_;
   const std::vector<Place>& places_;
-  const CostModel& model_;
+  const Transfers& transfers_;
   std::vector<size_t> last_read_;  // per root, the last node that reads it
   std::vector<ops::Ref> living_;   // made or first read before, read again later
   std::vector<std::pair<Held, State>> now_;
@@ -184,11 +184,11 @@ Placement each_cheapest(const std::vector<std::vector<double>>& costs) {
 }  // namespace
 
 Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,
-                const std::vector<Place>& places, const CostModel& model) {
+                const std::vector<Place>& places, const Transfers& transfers) {
   // The usual case, one backend on the host, is a minimum per node.
   const auto on_host = [](Place p) { return p.source == kHost && p.memory == kHost; };
   if (std::ranges::all_of(places, on_host)) return each_cheapest(costs);
-  return Walk(costs, flow, places, model).run();
+  return Walk(costs, flow, places, transfers).run();
 }
 
 std::vector<int> place_at_random(const std::vector<std::vector<double>>& costs, uint64_t seed) {

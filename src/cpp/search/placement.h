@@ -35,7 +35,7 @@ void drop_references(std::vector<Choice>& choices);
 // costs[node][backend] is infinity where the backend cannot run the node; places[backend] numbers
 // memories.
 Placement place(const std::vector<std::vector<double>>& costs, const Flow& flow,
-                const std::vector<Place>& places, const CostModel& model);
+                const std::vector<Place>& places, const Transfers& transfers);
 
 // For tests: any backend that runs the node, by a seed.
 std::vector<int> place_at_random(const std::vector<std::vector<double>>& costs, uint64_t seed);

@@ -32,7 +32,7 @@ struct Choice {
   double cost_ms() const { return measured_ms > 0 ? measured_ms : predicted_ms; }
 };
 
-// All bytes of one value, from the host to another memory or back.
+// All bytes of one value, from the host to another memory or back, or between two that reach each other.
 struct Copy {
   ops::Ref value = ops::kNoRef;
   int from = kHost;
@@ -41,7 +41,8 @@ struct Copy {
   double cost_ms = 0;
   int maker = -1;  // index into program.nodes; negative: the value is an input
 
-  int device() const { return from == kHost ? to : from; }
+  bool across() const { return from != kHost && to != kHost; }
+  int device() const { return to == kHost ? from : to; }
 };
 
 // Runs a node, or copies a value.

@@ -215,6 +215,21 @@ TEST(BrokenPlan, ThatReadsAValueWhereItIsNotHeldIsRefused) {
   EXPECT_NE(got.error().message().find("does not hold"), std::string::npos) << got.error().message();
 }
 
+// Two null memories reach each other: what crosses between them does not pass the host.
+TEST(Memories, ValuesGoStraightWhereAMemoryReachesTheOther) {
+  TwoSteps two;
+  const backends::null::NullBackend left(host_backend()), right(host_backend());
+  two.backends = {&left, &right};
+  int across = 0;
+  for (uint64_t lot = 0; lot < 16; ++lot) {
+    const auto plan = search::make_plan(two.program, two.backends, {.random_placement = lot});
+    ASSERT_TRUE(plan.ok());
+    for (const search::Step& s : plan->steps) across += s.is_copy() && s.copy.across();
+    ASSERT_EQ(*two.run(*plan), (std::vector<float>{1, 2, 3, 4})) << "lot " << lot;
+  }
+  EXPECT_GT(across, 0);
+}
+
 TEST(Constants, ReachAMemoryOncePerModel) {
   TwoSteps two;
   two.backends = *backends_named("null");

@@ -1,6 +1,9 @@
 // Backends and memories that plan but never run.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "backends/host_memory.h"
 
 namespace walle::search {
@@ -19,6 +22,28 @@ class FakeMemory final : public backends::Memory {
 
  private:
   std::string_view name_;
+};
+
+// One that others are reached from without the host.
+class ReachingMemory final : public backends::Memory {
+ public:
+  ReachingMemory(std::string_view name, std::vector<const backends::Memory*> others)
+      : inner_(name), others_(std::move(others)) {}
+  std::string_view name() const override { return inner_.name(); }
+  bool reaches(const backends::Memory& other) const override {
+    return std::ranges::find(others_, &other) != others_.end();
+  }
+  Result<backends::Handle> allocate(int64_t bytes) override { return inner_.allocate(bytes); }
+  void free(backends::Handle) override {}
+  Status copy_in(backends::Handle, const void*, int64_t) override { return {}; }
+  Status copy_out(void*, backends::Handle, int64_t) override { return {}; }
+  Status copy_within(backends::Handle, backends::Handle, int64_t) override { return {}; }
+  Status flush() override { return {}; }
+  void discard(backends::Handle, int64_t) override {}
+
+ private:
+  FakeMemory inner_;
+  std::vector<const backends::Memory*> others_;
 };
 
 // What the model prices at so many milliseconds: no table lists these kernels, and then an operation takes a

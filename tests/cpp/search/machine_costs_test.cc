@@ -38,9 +38,9 @@ TEST(MachineCosts, TablesAreFoundByTheirDevices) {
 TEST(MachineCosts, AProfileIsMeasuredOnceAndKept) {
   base::FaultEnv env;
   const Counted host;
-  const DeviceProfile first = kept_profile(host, env, "/cache");
+  const DeviceProfile first = *kept_profile(host, env, "/cache");
   EXPECT_EQ(host.measured, 1);
-  const DeviceProfile again = kept_profile(host, env, "/cache");
+  const DeviceProfile again = *kept_profile(host, env, "/cache");
   EXPECT_EQ(host.measured, 1);
   EXPECT_EQ(again.isa, first.isa);
   EXPECT_EQ(again.memory_byte, first.memory_byte);
@@ -80,7 +80,82 @@ TEST(MachineCosts, ADiskThatCannotBeWrittenIsNoError) {
   base::FaultEnv env;
   env.set_read_only(true);
   const Counted host;
-  EXPECT_EQ(kept_profile(host, env, "/cache").flop, 1);
+  EXPECT_EQ(kept_profile(host, env, "/cache")->flop, 1);
+}
+
+// A device of its own memory.
+class Device final : public Fake {
+ public:
+  explicit Device(backends::Memory& memory) : Fake("gpu", "*", memory) {}
+  std::string device() const override { return "a device"; }
+  std::optional<DeviceProfile> profile() const override {
+    ++measured;
+    return DeviceProfile{.isa = "",
+                         .flop = 1,
+                         .step = 1,
+                         .l1_byte = 1,
+                         .l2_byte = 1,
+                         .l3_byte = 1,
+                         .memory_byte = 1,
+                         .launch = 24e3,
+                         .ways = {{.memory = "host", .in = {1, 2}, .out = {3, 4}},
+                                  {.memory = "other", .in = {5, 6}, .out = {7, 8}}}};
+  }
+  mutable int measured = 0;
+};
+
+TEST(MachineCosts, ADeviceHasAFileOfItsOwn) {
+  base::FaultEnv env;
+  FakeMemory memory("gpu");
+  const Device gpu(memory);
+  const Counted host;
+  kept_profile(host, env, "/cache");
+  kept_profile(gpu, env, "/cache");
+  const auto again = kept_profile(gpu, env, "/cache");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(gpu.measured, 1);
+  EXPECT_EQ(kept_profile(host, env, "/cache")->flop, 1);
+  EXPECT_EQ(host.measured, 1) << "neither replaces the other";
+  EXPECT_EQ(again->launch, 24e3);
+  ASSERT_EQ(again->ways.size(), 2u);
+  EXPECT_EQ(again->ways[1].memory, "other");
+  EXPECT_EQ(again->ways[1].out.byte, 8);
+  FakeMemory plain("plain");
+  EXPECT_FALSE(kept_profile(Fake("plain", "*", plain), env, "/cache")) << "nobody measures it";
+}
+
+TEST(MachineCosts, WaysThatNobodyMeasuredAreRefused) {
+  FakeMemory memory("gpu");
+  const DeviceProfile good = *Device(memory).profile();
+  EXPECT_TRUE(decode_profile("m", encode_profile("m", good)));
+  for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::infinity()}) {
+    DeviceProfile bad = good;
+    bad.ways[0].out.start = wrong;
+    EXPECT_FALSE(decode_profile("m", encode_profile("m", bad))) << wrong;
+  }
+  DeviceProfile bad = good;
+  bad.launch = -1;
+  EXPECT_FALSE(decode_profile("m", encode_profile("m", bad)));
+  bad = good;
+  bad.ways.resize(17, good.ways[0]);
+  EXPECT_FALSE(decode_profile("m", encode_profile("m", bad))) << "more than there are memories";
+}
+
+TEST(MachineCosts, OfASessionHoldThoseOfItsDevices) {
+  base::FaultEnv env;
+  FakeMemory memory("gpu");
+  const Device gpu(memory);
+  const Counted host;
+  const auto without = machine_costs(host, {&host}, env, "");
+  const auto with = machine_costs(host, {&host, &gpu}, env, "");
+  ASSERT_TRUE(without.ok() && with.ok());
+  EXPECT_EQ((*without)->device("gpu"), nullptr);
+  ASSERT_NE((*with)->device("gpu"), nullptr);
+  EXPECT_EQ((*with)->device("gpu")->launch, 24e3);
+  EXPECT_EQ((*with)->device("counted"), nullptr) << "the host's are in the table";
+  EXPECT_EQ(*machine_costs(host, {&gpu}, env, ""), *with);
+  EXPECT_EQ(gpu.measured, 1) << "once per process";
+  EXPECT_EQ(host.measured, 1);
 }
 
 }  // namespace

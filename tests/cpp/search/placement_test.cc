@@ -20,14 +20,15 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What a placement costs, counted from the copies the plan would make.
 double total(const std::vector<std::vector<double>>& costs, const Flow& flow,
-             const std::vector<Place>& places, const std::vector<int>& placed) {
+             const std::vector<Place>& places, const std::vector<int>& placed,
+             const Transfers& transfers = reference_costs()) {
   double sum = 0;
   std::vector<Place> taken;
   for (size_t i = 0; i < placed.size(); ++i) {
     sum += costs[i][static_cast<size_t>(placed[i])];
     taken.push_back(places[static_cast<size_t>(placed[i])]);
   }
-  for (const CopyBefore& c : copies_of(flow, taken, reference_costs())) sum += c.copy.cost_ms;
+  for (const CopyBefore& c : copies_of(flow, taken, transfers)) sum += c.copy.cost_ms;
   return sum;
 }
 
@@ -58,6 +59,27 @@ struct RandomFlow {
   }
 };
 
+// Three devices that all reach each other, at random prices.
+struct RandomWays {
+  FakeMemory first{"1"};
+  ReachingMemory second{"2", {&first}}, third{"3", {&first, &second}};
+  Fake a{"a", "*", first}, b{"b", "*", second}, c{"c", "*", third};
+  std::vector<PlannedMemory> memories{
+      {.memory = &backends::host_memory()}, {.memory = &first}, {.memory = &second}, {.memory = &third}};
+
+  Transfers transfers(std::mt19937& rng) {
+    std::uniform_real_distribution<double> start(1, 60e3);
+    const auto way = [&](const char* name) {
+      return backends::Way{
+          .memory = name, .in = {start(rng), start(rng) / 1e6}, .out = {start(rng), start(rng) / 1e6}};
+    };
+    const CostModel costs(cost_tables().front(), {{"a", {.ways = {way("host")}}},
+                                                  {"b", {.ways = {way("host"), way("1")}}},
+                                                  {"c", {.ways = {way("host"), way("1"), way("2")}}}});
+    return Transfers(costs, {&a, &b, &c}, memories);
+  }
+};
+
 TEST(Placement, IsTheCheapestOfAll) {
   const uint32_t seed = test_seed();
   std::mt19937 rng(seed);
@@ -68,15 +90,17 @@ TEST(Placement, IsTheCheapestOfAll) {
     const std::vector<Place> places = std::vector<std::vector<Place>>{
         {1, 2, 3}, {0, 1, 2}, {0, 1, 1}, {0, 0, 0}, {0, 1, Place{0, 1}}, {0, Place{2, 1}, 2}}[rng() % 6];
     const RandomFlow f(rng, n, places.size());
-    const Placement placed = place(f.costs, f.flow, places, reference_costs());
+    RandomWays ways;
+    const Transfers transfers = rng() % 2 ? ways.transfers(rng) : Transfers(reference_costs());
+    const Placement placed = place(f.costs, f.flow, places, transfers);
     double best = kNever;
     std::vector<int> other(n, 0);
     for (size_t code = 0, all = static_cast<size_t>(std::pow(3, n)); code < all; ++code) {
       for (size_t i = 0, rest = code; i < n; ++i, rest /= 3) other[i] = static_cast<int>(rest % 3);
-      best = std::min(best, total(f.costs, f.flow, places, other));
+      best = std::min(best, total(f.costs, f.flow, places, other, transfers));
     }
     ASSERT_NEAR(placed.cost_ms, best, 1e-9) << "seed " << seed;
-    ASSERT_NEAR(total(f.costs, f.flow, places, placed.backend), best, 1e-9) << "seed " << seed;
+    ASSERT_NEAR(total(f.costs, f.flow, places, placed.backend, transfers), best, 1e-9) << "seed " << seed;
   }
   EXPECT_TRUE(place({}, {}, {0, 1}, reference_costs()).backend.empty());
 }
