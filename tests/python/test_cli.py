@@ -153,10 +153,11 @@ def test_doctor() -> None:
     assert found["self_check"] == "passed"
     assert "scalar" in found["backends"]["cpu"]
     assert found["processors"] >= 1
+    assert all(row["count"] > 0 for row in found["cores"])
     narrow = run_walle("doctor", "--json", environment={"WALLE_MACHINE": "board"}).json
     assert set(narrow["capabilities"]) <= {"sse4", "neon"} & set(found["capabilities"])
     text = run_walle("doctor").stdout.split()
-    assert set(found["capabilities"]) | {"capabilities"} <= set(text)
+    assert set(found["capabilities"]) | {"cores", "capabilities"} <= set(text)
 
 
 def test_counts_are_those_of_the_paper_and_of_the_table() -> None:

@@ -2,8 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace walle::base {
@@ -67,6 +71,10 @@ Capabilities x86_capabilities() {
 }
 
 CpuFeatures detect() {
+#if defined(__aarch64__) && defined(__linux__)
+  // sysconf gives 0 for every cache here.
+  return features_of_cores(arm_capabilities(::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2)), detected_cores());
+#else
   CpuFeatures f;
 #if defined(__x86_64__)
   f.has = x86_capabilities();
@@ -79,12 +87,53 @@ CpuFeatures detect() {
 #endif
   f.outer_bytes = outer_share(f.l2_bytes);
   return f;
+#endif
 }
 }  // namespace
+
+Capabilities arm_capabilities(uint64_t hwcap, uint64_t hwcap2) {
+  using enum Capability;
+  // Linux's arch/arm64/include/uapi/asm/hwcap.h, whose numbers never change: written out, because headers of
+  // other machines and of older systems lack them.
+  struct Bits {
+    Capability capability;
+    uint64_t hwcap, hwcap2;
+  };
+  constexpr uint64_t one = 1;
+  constexpr Bits kBits[] = {{neon, one << 1, 0},              // ASIMD
+                            {dot, one << 20, 0},              // ASIMDDP
+                            {fp16, one << 9 | one << 10, 0},  // FPHP and ASIMDHP
+                            {bf16, 0, one << 14},
+                            {i8mm, 0, one << 13},
+                            {sve, one << 22, 0}};
+  Capabilities has;
+  for (const Bits& b : kBits)
+    if ((hwcap & b.hwcap) == b.hwcap && (hwcap2 & b.hwcap2) == b.hwcap2)
+      has = has | Capabilities{b.capability};
+  return has;
+}
+
+CpuFeatures features_of_cores(Capabilities has, std::span<const CoreKind> kinds) {
+  CpuFeatures f{.has = has};
+  if (!kinds.empty()) {
+    const CoreKind& fastest = kinds.front();
+    if (fastest.l1_bytes > 0) f.l1_bytes = fastest.l1_bytes;
+    if (fastest.l2_bytes > 0) f.l2_bytes = std::max(fastest.l2_bytes, f.l1_bytes);
+  }
+  f.outer_bytes = outer_share(f.l2_bytes);
+  if (!kinds.empty() && kinds.front().outer_bytes > 0)
+    f.outer_bytes = std::max(std::min(f.outer_bytes, kinds.front().outer_bytes), f.l2_bytes);
+  return f;
+}
 
 const CpuFeatures& detected_cpu_features() {
   static const CpuFeatures features = detect();
   return features;
+}
+
+const std::vector<CoreKind>& detected_cores() {
+  static const std::vector<CoreKind> cores = core_kinds(Env::system());
+  return cores;
 }
 
 }  // namespace walle::base

@@ -31,9 +31,22 @@ py::dict machine_profile() {
   return out;
 }
 
+py::list core_kinds() {
+  py::list out;
+  for (const base::CoreKind& kind : base::detected_cores()) {
+    py::dict row;
+    row["name"] = kind.name;
+    row["count"] = kind.count;
+    row["speed"] = kind.speed;
+    out.append(row);
+  }
+  return out;
+}
+
 py::dict machine() {
   py::dict out;
   out["processors"] = base::available_processors();
+  out["cores"] = core_kinds();
   out["capabilities"] = base::capability_names(base::cpu_features().has);
   py::dict backends;
   for (const std::string& name : runtime::backend_names())
@@ -49,7 +62,7 @@ void bind_machine(py::module_& m) {
   m.def("machine_profile", machine_profile,
         "Measures what this machine does in a nanosecond; for tables of costs (walle tune fit).");
   m.def("machine", machine,
-        "Processors and their capabilities, and the backends of this build with what each runs on.");
+        "Processors, their kinds and capabilities, and the backends of this build with what each runs on.");
 }
 
 }  // namespace walle::pybind

@@ -1,4 +1,4 @@
-// Names of what a processor can do, and what stands for what.
+// Names of what a processor can do, what stands for what, and what Linux says of an arm64 machine.
 #include "base/capabilities.h"
 
 #include <gtest/gtest.h>
@@ -59,6 +59,17 @@ TEST(Capabilities, AMachineHasNoMoreThanThereIs) {
 #elif defined(__aarch64__)
   EXPECT_EQ(standing_for({sse4}, {neon, dot}), (Capabilities{neon, dot}));
 #endif
+}
+
+// By the bits that the kernel prints as "Features" in /proc/cpuinfo of such a machine.
+TEST(ArmCapabilities, AreNamedByTheAuxiliaryVector) {
+  EXPECT_EQ(arm_capabilities(0x887, 0), Capabilities{neon}) << "Raspberry Pi 4, Cortex-A72";
+  EXPECT_EQ(arm_capabilities(0x119fff, 0), (Capabilities{neon, dot, fp16})) << "Raspberry Pi 5, Cortex-A76";
+  EXPECT_EQ(arm_capabilities(0x10119fff, 0), (Capabilities{neon, dot, fp16})) << "phone, A76 and A55";
+  EXPECT_EQ(arm_capabilities(0xefffffff, 0x1f263), (Capabilities{neon, dot, fp16, bf16, i8mm, sve}))
+      << "server, Neoverse V1";
+  EXPECT_EQ(arm_capabilities(1 << 9 | 2, 0), Capabilities{neon}) << "fp16 of scalars alone";
+  EXPECT_TRUE(arm_capabilities(0, 0).empty());
 }
 
 }  // namespace

@@ -66,8 +66,14 @@ class _Plans(TypedDict):
     wall_ms: float
     program: str
 
+class _CoreKind(TypedDict):
+    name: str
+    count: int
+    speed: int
+
 class _Machine(TypedDict):
     processors: int
+    cores: list[_CoreKind]
     capabilities: list[str]
     backends: dict[str, str]
 

@@ -43,6 +43,7 @@ def main(json_: Json = False) -> None:
         "numpy": np.__version__,
         "machine": f"{platform.system()} {platform.machine()}",
         "processors": available_processors(),
+        "cores": native["cores"],
         "capabilities": native["capabilities"],
         "backends": native["backends"],
         "cpu_override": os.environ.get("WALLE_CPU"),
@@ -59,7 +60,7 @@ def main(json_: Json = False) -> None:
     else:
         for key, value in found.items():
             if key not in ("extras_missing", "vm"):
-                out.print(f"{key:<14} {shown(value)}")
+                out.print(f"{key:<14} {shown(key, value)}")
         for flavour, row in found["vm"].items():
             out.print(f"vm {flavour:<11} {vm_text(row)}")
         for name, missing in extras.items():
@@ -71,8 +72,10 @@ def main(json_: Json = False) -> None:
         raise typer.Exit(EXIT_INTERNAL)
 
 
-def shown(value: Any) -> str:
+def shown(key: str, value: Any) -> str:
     """What a line says of ``value``."""
+    if key == "cores":
+        return " + ".join(f"{row['count']} {row['name'] or 'of one kind'}" for row in value) or "not known"
     if isinstance(value, dict):
         return ", ".join(f"{name} on {where}" for name, where in value.items())
     return " ".join(value) if isinstance(value, list) else str(value)
