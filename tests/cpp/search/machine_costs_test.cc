@@ -155,7 +155,7 @@ TEST(MachineCosts, OfASessionHoldThoseOfItsDevices) {
   EXPECT_EQ((*with)->device("counted"), nullptr) << "the host's are in the table";
   EXPECT_EQ(*machine_costs(host, {&gpu}, env, ""), *with);
   EXPECT_EQ(gpu.measured, 1) << "once per process";
-  EXPECT_EQ(host.measured, 1);
+  EXPECT_LE(host.measured, 1) << "nor at all where a given machine brings its costs";
 }
 
 }  // namespace
