@@ -5,7 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from walle_rt.cloud.release import Controller, MemoryStore, Package, Ramp, Report, Wish, pack_reports
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+
+from cloud.memory_store import MemoryStore
+
+from walle_rt.cloud.release import Controller, Package, Ramp, Report, Wish, pack_reports
 from walle_rt.link import device_header
 
 CHECKSUM_BYTES = 4
