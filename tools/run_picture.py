@@ -22,9 +22,9 @@ WIDTH, MARGIN, LINE = 760, 20, 22
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#999999"]
 
 
-def measured(model: Model, **options: bool) -> Explanation:
+def measured(model: Model, debug: str = "") -> Explanation:
     """What the plan says after RUNS profiled runs on one thread."""
-    session = model.session(threads=1, **options)
+    session = model.session(threads=1, debug=debug)
     feeds = zoo.feeds(zoo.build(NETWORK))
     session.run(feeds)
     with session.profile():
@@ -107,7 +107,7 @@ def main() -> None:
     model = load(zoo.build(NETWORK))
     machine = ", ".join(f"{name} ({isa})" for name, isa in _core.machine()["backends"].items())
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(picture(measured(model), measured(model, merge=False), machine))
+    target.write_text(picture(measured(model), measured(model, debug="merge=off"), machine))
     print(f"{target}: {target.stat().st_size} bytes")
 
 

@@ -64,25 +64,18 @@ SEED = int(os.environ.setdefault("WALLE_TEST_SEED", str(random.SystemRandom().ra
 # On "null" every operand lies in a memory that poisons what was not copied into it; "split" places each node
 # by lot there or on the CPU; "split-layouts" takes row-major or blocked storage by lot.
 SWITCHES: dict[str, dict[str, Any]] = {
-    "no-search": {"search": False},
-    "no-merge": {"merge": False},
-    "no-fuse": {"fuse": False},
-    "no-layouts": {"layouts": False},
-    "no-claim": {"claim": False},
+    "no-search": {"debug": "search=off"},
+    "no-merge": {"debug": "merge=off"},
+    "no-fuse": {"debug": "fuse=off"},
+    "no-layouts": {"debug": "layouts=off"},
+    "no-claim": {"debug": "claim=off"},
     "two-threads": {"threads": 2},
-    "plain": {"search": False, "merge": False, "fuse": False, "claim": False, "fold": False},
+    "plain": {"debug": "search=off,merge=off,fuse=off,claim=off,fold=off"},
     "null": {"backend": "null"},
-    "null-plain": {
-        "backend": "null",
-        "search": False,
-        "merge": False,
-        "fuse": False,
-        "claim": False,
-        "fold": False,
-    },
-    "split-layouts": {"placement": f"random:{SEED}"},
-    "split": {"backend": "cpu,null", "placement": f"random:{SEED}"},
-    "split-two-threads": {"backend": "cpu,null", "placement": f"random:{SEED}", "threads": 2},
+    "null-plain": {"backend": "null", "debug": "search=off,merge=off,fuse=off,claim=off,fold=off"},
+    "split-layouts": {"debug": f"placement=random:{SEED}"},
+    "split": {"backend": "cpu,null", "debug": f"placement=random:{SEED}"},
+    "split-two-threads": {"backend": "cpu,null", "debug": f"placement=random:{SEED}", "threads": 2},
 }
 
 # The flag in /proc/cpuinfo without which a set cannot run here.

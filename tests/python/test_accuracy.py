@@ -32,9 +32,9 @@ def exact(x: np.ndarray) -> np.ndarray:
     return total
 
 
-def deviation(accuracy: str, x: np.ndarray, search: bool = True) -> tuple[str, float]:
+def deviation(accuracy: str, x: np.ndarray, debug: str = "") -> tuple[str, float]:
     """The algorithm and its error, root of the mean square."""
-    session = walle_rt.load(convolution()).session(threads=1, accuracy=accuracy, search=search)
+    session = walle_rt.load(convolution()).session(threads=1, accuracy=accuracy, debug=debug)
     got = session.run({"x": x})["y"]
     (algorithm,) = (row.algorithm for row in session.explain().rows if row.op == "Conv")
     return algorithm, float(np.sqrt(np.mean((got - exact(x)) ** 2)))
@@ -69,7 +69,7 @@ def test_options_show_accuracy_and_refuse_others() -> None:
 
 def test_without_search_the_definition_computes() -> None:
     x = RNG.standard_normal((1, CHANNELS, 14, 14), np.float32)
-    plain, error = deviation("normal", x, search=False)
+    plain, error = deviation("normal", x, debug="search=off")
     assert plain == "conv_reference"
     assert error < 1e-5
 

@@ -126,16 +126,16 @@ def test_one_pass_and_separate_steps_agree(case: tuple[int, int, int, int, int, 
     for options in (
         {"threads": 1},
         {"threads": 2},
-        {"fuse": False},
-        {"search": False},
+        {"debug": "fuse=off"},
+        {"debug": "search=off"},
         {"accuracy": "strict"},
-        {"merge": False},
+        {"debug": "merge=off"},
     ):
         session = loaded.session(**options)
         np.testing.assert_allclose(session.run(feeds)["y"], want, rtol=2e-5, atol=2e-6, err_msg=str(options))
-        if options == {"search": False}:
+        if options == {"debug": "search=off"}:
             assert _operators(session) == ["attention"]
-        if options == {"fuse": False}:
+        if options == {"debug": "fuse=off"}:
             assert "attention" not in _operators(session)
 
 
@@ -157,21 +157,21 @@ def test_sizes_of_zero_and_one(sizes: tuple[int, int, int]) -> None:
         n: rng.standard_normal(s).astype(np.float32)
         for n, s in (("q", (3, queries, 4)), ("k", (3, 4, keys)), ("v", (3, keys, 2)))
     }
-    for search in (True, False):
-        got = walle_rt.load(graph).session(search=search).run(feeds)["y"]
+    for debug in ("", "search=off"):
+        got = walle_rt.load(graph).session(debug=debug).run(feeds)["y"]
         want = np.broadcast_to(feeds["v"], (3, queries, 2)) if keys == 1 else np.zeros((3, queries, 2))
         np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
-@pytest.mark.parametrize("search", [True, False])
-def test_wholly_masked_queries_are_nan_and_others_are_not(search: bool) -> None:
+@pytest.mark.parametrize("debug", ["", "search=off"])
+def test_wholly_masked_queries_are_nan_and_others_are_not(debug: str) -> None:
     """As the softmax of minus infinities alone has it."""
     graph, feeds = _encoder(4, 4, 33, 40, 16, "of all")
     feeds["mask"][:, 7] = -np.inf
     feeds["mask"][:, :, 3] = -np.inf
     loaded = walle_rt.load(graph)
-    got = loaded.session(search=search).run(feeds)["y"]
-    apart = loaded.session(fuse=False).run(feeds)["y"]
+    got = loaded.session(debug=debug).run(feeds)["y"]
+    apart = loaded.session(debug="fuse=off").run(feeds)["y"]
     assert np.isnan(got[:, 7]).all()
     assert np.array_equal(np.isnan(got), np.isnan(apart))
     np.testing.assert_allclose(got, apart, rtol=2e-5, atol=2e-6)
@@ -190,8 +190,8 @@ def test_scores_of_long_sequences_take_no_memory() -> None:
     graph, feeds = _encoder(4, 4, 1024, 1024, 32, "per key")
     loaded = walle_rt.load(graph)
     arenas = []
-    for fuse in (True, False):
-        session = loaded.session(threads=1, fuse=fuse)
+    for debug in ("", "fuse=off"):
+        session = loaded.session(threads=1, debug=debug)
         session.run(feeds)
         arenas.append(session.explain().arena_bytes)
     assert arenas[0] < 4 << 20
@@ -202,7 +202,7 @@ def test_scores_of_long_sequences_take_no_memory() -> None:
 def test_networks_take_it_for_every_layer(build: Callable[[], ModelProto], layers: int) -> None:
     """Without a search, so that no cost decides: no softmax remains."""
     loaded = walle_rt.load(build())
-    session = loaded.session(search=False, threads=2)
+    session = loaded.session(debug="search=off", threads=2)
     session.run(made_up_inputs(loaded, {}))
     operators = _operators(session)
     assert operators.count("attention") == layers
@@ -300,12 +300,12 @@ def test_the_operator_of_onnx_becomes_one_pass() -> None:
         graph, feeds, outputs = _decoder(rng, opset, sizes, kind, options)
         what = f"seed {seed} round {round_}: {kind} {sizes} {options} opset {opset}"
         loaded = walle_rt.load(graph)
-        for asked in ({"threads": 1}, {"threads": 2}, {"search": False}, {"fuse": False}):
+        for asked in ({"threads": 1}, {"threads": 2}, {"debug": "search=off"}, {"debug": "fuse=off"}):
             session = loaded.session(**asked)
             got = session.run(feeds)
             want = _attended(feeds, options)
             np.testing.assert_allclose(got["y"], want, rtol=3e-5, atol=5e-6, err_msg=f"{what} {asked}")
-            if "search" in asked:
+            if asked.get("debug") == "search=off":
                 assert _operators(session).count("attention") == 1, what
                 assert "Softmax" not in _operators(session), what
             for name, past, new in (("keys", "past_key", "k"), ("values", "past_value", "v")):
@@ -324,7 +324,7 @@ def test_the_operator_of_onnx_with_an_axis_of_zero(empty: int, causal: int) -> N
         sizes[1] = sizes[2] = 0
     options = {"is_causal": causal, "scale": 0.5}  # by the root of a head's size there is none at 0
     graph, feeds, _ = _decoder(np.random.default_rng(empty), 23, tuple(sizes), "", options)
-    for asked in ({}, {"fuse": False}, {"search": False}, {"threads": 2}):
+    for asked in ({}, {"debug": "fuse=off"}, {"debug": "search=off"}, {"threads": 2}):
         got = walle_rt.load(graph).session(**asked).run(feeds)["y"]
         np.testing.assert_allclose(got, _attended(feeds, options), rtol=1e-5, atol=1e-6, err_msg=str(asked))
 
@@ -411,13 +411,13 @@ def test_masks_as_decoders_spell_them(case: str) -> None:
     }[case]
     graph, feeds = _spelled(steps, weights, masks)
     loaded = walle_rt.load(graph)
-    apart = loaded.session(fuse=False).run(feeds)["y"]
+    apart = loaded.session(debug="fuse=off").run(feeds)["y"]
     assert np.isfinite(apart).all()
-    for asked in ({"threads": 1}, {"threads": 2}, {"search": False}):
+    for asked in ({"threads": 1}, {"threads": 2}, {"debug": "search=off"}):
         session = loaded.session(**asked)
         got = session.run(feeds)["y"]
         np.testing.assert_allclose(got, apart, rtol=3e-5, atol=3e-6, err_msg=str(asked))
-        if "search" in asked:
+        if asked.get("debug") == "search=off":
             assert _operators(session) == ["attention"]
 
 
@@ -427,7 +427,7 @@ def test_a_finite_mask_that_hides_all_keys_is_the_mean_of_all() -> None:
     mask[4] = _LOWEST
     for weights, masks in (({"mask": mask}, {}), ({}, {"mask": mask})):
         graph, feeds = _spelled([_add("s", "mask", "t")], weights, masks)
-        for asked in ({"threads": 1}, {"search": False}, {"fuse": False}):
+        for asked in ({"threads": 1}, {"debug": "search=off"}, {"debug": "fuse=off"}):
             got = walle_rt.load(graph).session(**asked).run(feeds)["y"]
             np.testing.assert_allclose(
                 got[:, :, 4], feeds["v"].mean(2), rtol=1e-5, atol=1e-6, err_msg=str(asked)

@@ -98,7 +98,7 @@ MOVES: list[tuple[onnx.NodeProto, dict[str, Any], Any]] = [
 def test_movement_is_numpys(node: onnx.NodeProto, weights: dict[str, Any], meant: Any, dtype: str) -> None:
     x = numbers(dtype, *(SQUEEZED if node.op_type == "Squeeze" else X))
     made = model([node], {"x": (TYPES[dtype], x.shape)}, ["y"], weights, opset=18)
-    options: list[dict[str, Any]] = [{}, {"search": False}, {"backend": "null"}]
+    options: list[dict[str, Any]] = [{}, {"debug": "search=off"}, {"backend": "null"}]
     for some in options:
         got = walle_rt.load(made).session(threads=1, **some).run({"x": x})["y"]
         assert got.dtype == np.dtype(dtype), some

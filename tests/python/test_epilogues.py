@@ -131,8 +131,8 @@ CASES: dict[Callable[[Net], str], int] = {
 }  # fmt: skip
 
 
-def run(model: onnx.ModelProto, x: np.ndarray, **options: bool) -> tuple[np.ndarray, int]:
-    session = walle_rt.load(model).session(**options)
+def run(model: onnx.ModelProto, x: np.ndarray, debug: str = "") -> tuple[np.ndarray, int]:
+    session = walle_rt.load(model).session(debug=debug)
     result = next(iter(session.run({"x": x}).values()))
     return np.asarray(result), len(session.explain().rows)
 
@@ -144,10 +144,10 @@ def test_fused_equals_unfused(build: Callable[[Net], str], isa: str, monkeypatch
     net = Net(shape)
     model = net.model(build(net))
     x = RNG.uniform(-2, 2, shape).astype(np.float32)
-    want, plain_nodes = run(model, x, fuse=False, search=False)
+    want, plain_nodes = run(model, x, debug="fuse=off,search=off")
     monkeypatch.setenv("WALLE_CPU", isa)
     try:
-        got, nodes = run(model, x, layouts=False)  # conversions between layouts are steps, too
+        got, nodes = run(model, x, debug="layouts=off")  # conversions between layouts are steps, too
         blocked, _ = run(model, x)
     except walle_rt.ArgumentError as error:
         pytest.skip(f"this machine cannot run {isa}: {error}")
@@ -162,7 +162,7 @@ def test_a_value_with_other_readers_is_kept() -> None:
     model = net.model(y, net.op("Relu", y))
     x = RNG.uniform(-2, 2, net.shape).astype(np.float32)
     fused = walle_rt.load(model).session().run({"x": x})
-    plain = walle_rt.load(model).session(fuse=False).run({"x": x})
+    plain = walle_rt.load(model).session(debug="fuse=off").run({"x": x})
     for name in plain:
         np.testing.assert_allclose(fused[name], plain[name], rtol=1e-5, atol=1e-5)
     assert np.min(fused[y]) < 0 <= np.min(fused["v1"])

@@ -134,22 +134,22 @@ def test_random_networks_give_the_same_in_every_layout(isa: str, monkeypatch: py
     first = random_seed()
     for seed in range(first, first + 25):
         model = walle_rt.load(random_network(seed))
-        want = result(model, layouts=False, search=False)
+        want = result(model, debug="layouts=off,search=off")
         scale = max(1.0, float(np.abs(want).max()))
         options: dict[str, Any]
         for options in (
             {"accuracy": "strict"},
             {"threads": 2, "accuracy": "strict"},
-            {"layouts": False, "accuracy": "strict"},
-            {"placement": f"random:{seed}"},
-            {"placement": f"random:{seed + 1}", "threads": 2, "fuse": False},
-            {"placement": f"random:{seed + 2}", "merge": False},
-            {"backend": "cpu,null", "placement": f"random:{seed}"},
+            {"debug": "layouts=off", "accuracy": "strict"},
+            {"debug": f"placement=random:{seed}"},
+            {"debug": f"placement=random:{seed + 1},fuse=off", "threads": 2},
+            {"debug": f"placement=random:{seed + 2},merge=off"},
+            {"backend": "cpu,null", "debug": f"placement=random:{seed}"},
         ):
             np.testing.assert_allclose(
                 result(model, **options), want, atol=2e-5 * scale, rtol=1e-4, err_msg=f"seed {seed} {options}"
             )
-        session = model.session(threads=1, placement=f"random:{seed}")
+        session = model.session(threads=1, debug=f"placement=random:{seed}")
         session.run(image(model))
         blocked += sum(row.memory == "blocked" for row in session.explain().rows)
     assert blocked > 25
@@ -204,7 +204,7 @@ def check_the_first_convolution() -> None:
     first = next(r for r in rows if r.backend)
     assert (first.op, first.backend, first.memory) == ("Conv", "cpu_rows_to_blocks", "blocked")
     assert [r.algorithm for r in rows if r.op == "copy"] == ["copy_out"]
-    np.testing.assert_allclose(result(model), result(model, layouts=False), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(result(model), result(model, debug="layouts=off"), rtol=1e-4, atol=1e-5)
 
 
 def test_phases_of_a_transposed_convolution_are_interleaved_in_blocks() -> None:
@@ -213,7 +213,7 @@ def test_phases_of_a_transposed_convolution_are_interleaved_in_blocks() -> None:
     g.conv_transpose(4, 32, 2)
     g.add("Relu", [g.last], 32)
     g.conv(3, 48, 2)
-    rows = rows_of(walle_rt.load(g.model()), placement="cost")
+    rows = rows_of(walle_rt.load(g.model()))
     steps = [(r.op, r.backend) for r in rows if r.op != "copy" and r.backend]
     # One convolution of all phases that ends in the Relu, and a copy of whole pixels.
     assert [op for op, _ in steps] == ["Conv", "Conv", "raster", "Conv"]
@@ -221,13 +221,13 @@ def test_phases_of_a_transposed_convolution_are_interleaved_in_blocks() -> None:
 
 
 def test_without_layouts_all_stays_row_major() -> None:
-    rows = rows_of(chain(), layouts=False)
+    rows = rows_of(chain(), debug="layouts=off")
     assert all(r.backend == "cpu" and r.memory == "host" for r in rows)
     assert not any(r.op == "copy" for r in rows)
 
 
 def test_the_first_choice_is_row_major() -> None:
-    assert not any(r.op == "copy" for r in rows_of(chain(), search=False))
+    assert not any(r.op == "copy" for r in rows_of(chain(), debug="search=off"))
 
 
 def test_results_and_files_show_no_layout(tmp_path: Path) -> None:
@@ -249,9 +249,9 @@ def test_views_of_blocked_values_are_read_row_major() -> None:
     g.channels[g.last] = 4
     g.conv(1, 8)
     model = walle_rt.load(g.model())
-    want = result(model, layouts=False, search=False)
+    want = result(model, debug="layouts=off,search=off")
     for seed in range(40):
-        np.testing.assert_allclose(result(model, placement=f"random:{seed}"), want, atol=1e-5)
+        np.testing.assert_allclose(result(model, debug=f"placement=random:{seed}"), want, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(0, 16, 4, 4), (1, 16, 0, 4), (2, 16, 4, 0)])
@@ -261,14 +261,14 @@ def test_images_without_pixels(shape: tuple[int, ...]) -> None:
     g.add("Relu", [g.last], 32)
     g.conv(1, 8)
     model = walle_rt.load(g.model())
-    for options in ({}, {"placement": "random:3"}, {"layouts": False}):
+    for options in ({}, {"debug": "placement=random:3"}, {"debug": "layouts=off"}):
         assert result(model, **options).shape == (shape[0], 8, *shape[2:])
 
 
 def test_kept_plans_are_of_one_choice_of_layouts(tmp_path: Path) -> None:
     model, sources = chain(), []
-    for layouts in (True, False, True, False):
-        session = model.session(threads=1, layouts=layouts, plan_cache=tmp_path)
+    for debug in ("", "layouts=off", "", "layouts=off"):
+        session = model.session(threads=1, debug=debug, plan_cache=tmp_path)
         session.run(image(model))
         sources.append([k for k, n in session.explain().plan_sources.items() if n])
     assert sources[0] == sources[1] != sources[2] == sources[3]

@@ -57,7 +57,7 @@ def definitions() -> dict[str, dict[str, np.ndarray]]:
     """Results of the models' operators as they are defined, by this machine."""
     made = {name: zoo.build(name) for name in MODELS}
     return {
-        name: walle_rt.load(m).session(threads=2, search=False, layouts=False, fuse=False).run(zoo.feeds(m))
+        name: walle_rt.load(m).session(threads=2, debug="search=off,layouts=off,fuse=off").run(zoo.feeds(m))
         for name, m in made.items()
     }
 

@@ -20,13 +20,13 @@ import walle_rt
 
 GRAPHS = 150
 SWITCHES = [
-    {"merge": False},
-    {"search": False},
-    {"fuse": False},
-    {"layouts": False},
-    {"placement": "random:11"},
+    {"debug": "merge=off"},
+    {"debug": "search=off"},
+    {"debug": "fuse=off"},
+    {"debug": "layouts=off"},
+    {"debug": "placement=random:11"},
     {"threads": 2},
-    {"fold": False, "claim": False},
+    {"debug": "fold=off,claim=off"},
     {"backend": "null"},
 ]
 
@@ -238,6 +238,6 @@ def test_random_graph(seed: int) -> None:
     loaded = walle_rt.load(model)
     full = loaded.session(threads=1).run({"x": x})
     assert_close(full, want, f"seed {seed} against NumPy")
-    for switch in [*SWITCHES, {"backend": "cpu,null", "placement": f"random:{seed}"}]:
+    for switch in [*SWITCHES, {"backend": "cpu,null", "debug": f"placement=random:{seed}"}]:
         other = loaded.session(**{"threads": 1, **switch}).run({"x": x})
         assert_close(other, full, f"seed {seed} with {switch}")

@@ -74,7 +74,7 @@ def test_whole_equals_decomposed(op: str, direction: str, option: str) -> None:
     outputs = 3 if op == "LSTM" else 2
     model = walle_rt.load(one_node(op, inputs, outputs, ["W", "R", "B"], 14, **attributes))
     given = feeds(inputs, ["W", "R", "B"])
-    decomposed = model.session(threads=1, claim=False).run(given)
+    decomposed = model.session(threads=1, debug="claim=off").run(given)
     for threads in (1, 2):
         whole = model.session(threads=threads).run(given)
         for name, want in decomposed.items():
@@ -101,7 +101,7 @@ def test_a_rounded_state_without_a_range(kind: float) -> None:
     inputs["h"] = np.full_like(inputs["h"], kind)
     model = walle_rt.load(one_node("LSTM", inputs, 3, ["W", "R", "B"], 14, **attributes, round_state=1))
     given = feeds(inputs, ["W", "R", "B"])
-    decomposed = model.session(threads=1, claim=False).run(given)
+    decomposed = model.session(threads=1, debug="claim=off").run(given)
     for name, got in model.session(threads=1).run(given).items():
         np.testing.assert_allclose(got, decomposed[name], rtol=1e-4, atol=1e-5, err_msg=name)
 

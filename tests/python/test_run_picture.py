@@ -33,7 +33,7 @@ def copies_told(svg: str) -> list[str]:
 
 def test_committed_picture_tells_what_plans_are_now(tool: ModuleType) -> None:
     model = walle_rt.load(zoo.build(tool.NETWORK))
-    merged, plain = tool.measured(model), tool.measured(model, merge=False)
+    merged, plain = tool.measured(model), tool.measured(model, debug="merge=off")
     drawn = tool.picture(merged, plain, "a <machine> & more")
     root = ElementTree.fromstring(drawn)
     assert root.get("role") == "img" and root.find(f"{SVG}title") is not None

@@ -23,6 +23,14 @@ void fill(const walle_results_t* results, size_t index, walle_tensor_t* out) {
   out->bytes = static_cast<size_t>(t.bytes());
 }
 
+// NULL and 0 are what a zeroed struct holds, so they must mean the default.
+void take(const char* given, std::string& option) {
+  if (given) option = given;
+}
+void take(int32_t given, int& option) {
+  if (given) option = given;
+}
+
 }  // namespace
 
 extern "C" {
@@ -36,9 +44,12 @@ walle_status_t walle_session_create(const walle_model_t* model, const walle_sess
                  walle::capi::copy_options<walle_session_options_t>(options, "walle_session_options_t",
                                                                     "walle_session_create"));
     runtime::SessionOptions chosen;
-    if (given.backend) chosen.backend = given.backend;
-    // 0 is what a zeroed struct holds, so it must mean the default.
-    chosen.threads = given.threads ? given.threads : walle::base::available_processors();
+    chosen.threads = walle::base::available_processors();
+#define WALLE_SESSION_OPTION(type, name, value) take(given.name, chosen.name);
+#include "runtime/session_option.inc"
+    if (given.debug) {
+      WALLE_ASSIGN(chosen.debug, runtime::parse_debug(given.debug));
+    }
     WALLE_ASSIGN(auto made, model->model->session(chosen));
     *session = new walle_session_t{model->model, std::move(made), {}};
     return {};

@@ -63,25 +63,13 @@ ModelPtr create(const ModelDataHandle& handle, bool fold) {
   return unwrap(runtime::Model::create(*handle.data, {.fold = fold}));
 }
 
-std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& backend, int threads,
-                                       const std::string& precision, const std::string& accuracy, bool search,
-                                       bool merge, bool fuse, bool layouts, bool claim, bool fold,
-                                       const std::string& placement, int tune, const std::string& plan_cache,
-                                       const std::string& weights_cache) {
-  const runtime::SessionOptions options{.backend = backend,
-                                        .threads = threads,
-                                        .precision = precision,
-                                        .accuracy = accuracy,
-                                        .search = search,
-                                        .merge = merge,
-                                        .fuse = fuse,
-                                        .layouts = layouts,
-                                        .claim = claim,
-                                        .fold = fold,
-                                        .placement = placement,
-                                        .tune = tune,
-                                        .plan_cache = plan_cache,
-                                        .weights_cache = weights_cache};
+std::unique_ptr<NativeSession> session(const ModelPtr& model, const std::string& debug,
+                                       const py::kwargs& given) {
+  runtime::SessionOptions options;
+#define WALLE_SESSION_OPTION(type, name, value) \
+  if (given.contains(#name)) options.name = given[#name].cast<type>();
+#include "runtime/session_option.inc"
+  options.debug = unwrap(runtime::parse_debug(debug));
   return std::make_unique<NativeSession>(model, unwrap(model->session(options)));
 }
 
@@ -121,11 +109,8 @@ void bind_model(py::module_& m) {
       .def("expose_all", expose_all, "The model data with every value of the main graph as an output.")
       .def(
           "text", [](const ModelPtr& model) { return ir::dump(model->graph()); }, "One line per node.")
-      .def("session", session, py::arg("backend"), py::arg("threads"), py::arg("precision"),
-           py::arg("accuracy") = "normal", py::arg("search") = true, py::arg("merge") = true,
-           py::arg("fuse") = true, py::arg("layouts") = true, py::arg("claim") = true, py::arg("fold") = true,
-           py::arg("placement") = "cost", py::arg("tune") = 0, py::arg("plan_cache") = "",
-           py::arg("weights_cache") = "");
+      .def("session", session, py::kw_only(), py::arg("debug") = "",
+           "Options are the names of runtime/session_option.inc.");
 }
 
 }  // namespace walle::pybind

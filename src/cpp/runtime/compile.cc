@@ -19,15 +19,14 @@ Result<search::SearchOptions> search_options(SharedState& shared) {
     WALLE_ASSIGN(shared.costs, search::machine_costs(host_backend(), shared.backends, base::Env::system(),
                                                      search::cache_folder(options.plan_cache)));
   }
-  WALLE_ASSIGN(const std::optional<uint64_t> seed, placement_seed(options.placement));
   WALLE_ASSIGN(const double most_error, error_limit(options.accuracy));
   return search::SearchOptions{.threads = options.threads,
                                .costs = shared.costs.get(),
                                .tune = options.tune,
-                               .search = options.search,
+                               .search = options.debug.search,
                                .most_error = most_error,
                                .cache = shared.cache.get(),
-                               .random_placement = seed};
+                               .random_placement = options.debug.placement};
 }
 }  // namespace
 

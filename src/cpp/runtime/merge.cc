@@ -30,14 +30,14 @@ Status merge(ops::Program& program, const std::vector<const backends::Backend*>&
   // Before fusing, which knows float32 only.
   WALLE_TRY(widen_what_none_supports(program, backends));
   // Before merging: what a function stood between may be one movement.
-  if (options.fuse) WALLE_TRY(ops::lift_unary(program));
+  if (options.debug.fuse) WALLE_TRY(ops::lift_unary(program));
   // Before fusing: a copy that merging removes would stand between a node and its epilogue.
-  if (options.merge) WALLE_TRY(ops::merge_rasters(program));
+  if (options.debug.merge) WALLE_TRY(ops::merge_rasters(program));
   // Before the epilogues, one of which a Gelu may become.
-  if (options.fuse) WALLE_TRY(ops::fuse_gelu(program));
+  if (options.debug.fuse) WALLE_TRY(ops::fuse_gelu(program));
   // Behind merging, which leaves one raster between a head and where it comes from; before the epilogues,
   // one of which a bias of all scores becomes.
-  if (options.fuse) {
+  if (options.debug.fuse) {
     search::Forms forms(program, backends, search);
     WALLE_TRY(ops::fuse_attention(
         program, [&](const ops::ProgramNode& fused, std::span<const ops::ProgramNode* const> instead) {
@@ -46,8 +46,8 @@ Status merge(ops::Program& program, const std::vector<const backends::Backend*>&
   }
   // Behind merging, which shows what a product's rows are made of; before the epilogues, one of which the sum
   // of two products becomes.
-  if (options.fuse && options.accuracy != "strict") WALLE_TRY(ops::distribute_products(program));
-  if (options.fuse) WALLE_TRY(ops::fuse_epilogues(program));
+  if (options.debug.fuse && options.accuracy != "strict") WALLE_TRY(ops::distribute_products(program));
+  if (options.debug.fuse) WALLE_TRY(ops::fuse_epilogues(program));
   ops::remove_dead_nodes(program);
   return {};
 }

@@ -99,12 +99,11 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
     return argument_error("precision='" + options.precision + "'", "'float32'", "session",
                           "leave precision at its default");
   WALLE_TRY(error_limit(options.accuracy).status());
-  WALLE_TRY(placement_seed(options.placement).status());
   WALLE_TRY(check_tune(options.tune));
   WALLE_TRY(ir::check_files(data_));
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
   // Behind all that were named: on a tie row-major stays.
-  for (size_t named = backends.size(), i = 0; options.layouts && i < named; ++i)
+  for (size_t named = backends.size(), i = 0; options.debug.layouts && i < named; ++i)
     std::ranges::copy(backends[i]->layouts(), std::back_inserter(backends));
   return std::make_unique<Session>(shared_from_this(), options, std::move(backends));
 }

@@ -1,27 +1,12 @@
 #include "runtime/options.h"
 
-#include <charconv>
 #include <cstdlib>
 #include <limits>
-#include <string_view>
 
 #include "search/plan_cache.h"
 #include "search/tune.h"
 
 namespace walle::runtime {
-
-Result<std::optional<uint64_t>> placement_seed(const std::string& placement) {
-  constexpr std::string_view kRandom = "random:";
-  if (placement == "cost") return std::optional<uint64_t>();
-  if (placement.starts_with(kRandom)) {
-    uint64_t seed = 0;
-    const char* end = placement.data() + placement.size();
-    const auto [stop, error] = std::from_chars(placement.data() + kRandom.size(), end, seed);
-    if (error == std::errc() && stop == end) return std::optional<uint64_t>(seed);
-  }
-  return argument_error("placement='" + placement + "'", "'cost' or 'random:' and an integer below 2^64",
-                        "session", "leave placement at its default");
-}
 
 Status check_tune(int tune) {
   if (tune >= 0 && tune <= search::kTuneAll) return {};

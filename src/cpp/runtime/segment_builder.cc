@@ -25,8 +25,8 @@ ops::LowerOptions lower_options(const SharedState& shared) {
   ops::LowerOptions options;
   options.fold = fold_program;
   // Values that decide shapes are always computed while planning; without the option, nothing larger is.
-  if (!shared.options.fold) options.fold_limit_bytes = kShapeValueBytes;
-  if (shared.options.claim)
+  if (!shared.options.debug.fold) options.fold_limit_bytes = kShapeValueBytes;
+  if (shared.options.debug.claim)
     options.claims = [&shared](const ir::OpDef& op, const ir::Attributes& attributes,
                                std::span<const ir::InferInput> inputs,
                                std::span<const ir::InferOutput> outputs) {

@@ -88,16 +88,10 @@ class Model:
         threads: int | None = None,
         precision: str = "float32",
         accuracy: str = "normal",
-        search: bool = True,
-        merge: bool = True,
-        fuse: bool = True,
-        layouts: bool = True,
-        claim: bool = True,
-        fold: bool = True,
-        placement: str = "cost",
         tune: int = 0,
         plan_cache: str | os.PathLike[str] = "",
         weights_cache: str | os.PathLike[str] = "",
+        debug: str = "",
     ) -> Session:
         """Make the model ready to run.
 
@@ -108,21 +102,14 @@ class Model:
             accuracy: of faster ways to a result, such as Winograd's for convolutions of 3 x 3: "strict" takes
                 none of them, "normal" those whose rounding error against float64 is at most four times that
                 of plain float32 sums, "fast" any.
-            search: choose algorithms by cost. This and the following switches are there for comparison.
-            merge: merge rasters.
-            fuse: fuse epilogues into kernels.
-            layouts: let values between operators lie blocked by channels where that is predicted to be
-                faster. Inputs and results are row-major either way.
-            claim: run composites whole where a backend has a kernel for them.
-            fold: compute constants once.
-            placement: which of several backends runs an operator; "cost" decides by predicted time,
-                "random:SEED" takes any that can, for tests.
             tune: of each operator, measure so many (0 to 64) of the choices predicted to be fastest and take
                 the fastest; 64 measures everything. Costs a second or so per plan; decisions are kept.
             plan_cache: folder of kept decisions, "off" for none; by default ``WALLE_PLAN_CACHE``, else the
                 user's own for tuned sessions and none for others (docs/reference/formats/plan-cache.md).
             weights_cache: folder of packed weights that processes share, "off" for none; by default
                 ``WALLE_WEIGHTS_CACHE``, else none (docs/reference/formats/weights-cache.md).
+            debug: what to leave out of making a plan, for comparison: "search=off,fuse=off", or
+                "placement=random:7" (docs/concepts/pipeline.md, "Comparing").
 
         Raises:
             BackendError: a backend is missing here.
@@ -130,41 +117,17 @@ class Model:
             ModelError: the model cannot be prepared.
             ResourceError: memory is short.
         """
-        count, tuned = thread_count(threads), check_count("tune", tune)
-        cache = path_text(plan_cache, "session") if plan_cache else ""
-        weights = path_text(weights_cache, "session") if weights_cache else ""
         options = {
             "backend": check_text("backend", backend),
-            "threads": count,
+            "threads": thread_count(threads),
             "precision": check_text("precision", precision),
             "accuracy": check_text("accuracy", accuracy),
-            "search": search,
-            "merge": merge,
-            "fuse": fuse,
-            "layouts": layouts,
-            "claim": claim,
-            "fold": fold,
-            "placement": check_text("placement", placement),
-            "tune": tuned,
-            "plan_cache": cache,
-            "weights_cache": weights,
+            "tune": check_count("tune", tune),
+            "plan_cache": path_text(plan_cache, "session") if plan_cache else "",
+            "weights_cache": path_text(weights_cache, "session") if weights_cache else "",
+            "debug": check_text("debug", debug),
         }
-        native = self._native.session(
-            backend,
-            count,
-            precision,
-            accuracy,
-            search,
-            merge,
-            fuse,
-            layouts,
-            claim,
-            fold,
-            placement,
-            tuned,
-            cache,
-            weights,
-        )
+        native = self._native.session(**options)
         return Session(self, native, options)
 
     def save(self, path: str | os.PathLike[str]) -> None:

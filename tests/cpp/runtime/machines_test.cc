@@ -100,7 +100,8 @@ TEST(Machines, NetworksEqualTheDefinitions) {
     const auto model = model_of(network.data());
     ASSERT_TRUE(model);
     const auto want = result_of(*model, network.input(),
-                                {.search = false, .fuse = false, .layouts = false, .plan_cache = "off"});
+                                {.plan_cache = "off",
+                                 .debug = {.search = false, .fuse = false, .layouts = false}});
     ASSERT_EQ(want.size(), 100u);
     on_each_machine([&] {
       // A model of its own: plans and packed weights of another machine would be found again.

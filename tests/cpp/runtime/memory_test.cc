@@ -71,8 +71,8 @@ void expect_same(const std::vector<ir::RuntimeValue>& got, const std::vector<ir:
 TEST(ShortMemory, EveryAllocationMayFailOnce) {
   const ir::ModelData data = many_allocations();
   const auto in = inputs();
-  const SessionOptions split{.backend = "cpu,null", .placement = "random:1"};
-  for (const SessionOptions& options : {SessionOptions(), SessionOptions{.fold = false}, split}) {
+  const SessionOptions split{.backend = "cpu,null", .debug = {.placement = 1}};
+  for (const SessionOptions& options : {SessionOptions(), SessionOptions{.debug = {.fold = false}}, split}) {
     const uint64_t begin = base::allocation_count();
     const auto want = whole_life(data, in, options);
     ASSERT_TRUE(want.ok()) << want.error().message();

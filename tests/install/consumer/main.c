@@ -1,5 +1,6 @@
 /* Runs the model named on the command line on a ramp (float32 inputs of known shape), or checks that wrong
  * calls are refused. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,37 @@ static int ends_and_fills(walle_session_t* session, const walle_tensor_t* input,
   return 0;
 }
 
+/* Each option of a session reaches it, and those of an older header are enough. */
+static int takes_options(const walle_model_t* model) {
+  walle_error_t error;
+  walle_session_t* session = NULL;
+  walle_session_options_t options;
+  memset(&options, 0, sizeof(options));
+  options.struct_size = offsetof(walle_session_options_t, precision);
+  options.threads = 1;
+  options.precision = "beyond struct_size, so not read";
+  if (walle_session_create(model, &options, &session, &error) != WALLE_OK) return 80;
+  walle_session_free(session);
+  options.struct_size = sizeof(options);
+  if (walle_session_create(model, &options, &session, &error) != WALLE_ARGUMENT) return 81;
+  if (strstr(error.message, "precision") == NULL || session != NULL) return 82;
+  options.precision = NULL;
+  options.accuracy = "exact";
+  if (walle_session_create(model, &options, &session, &error) != WALLE_ARGUMENT) return 83;
+  options.accuracy = "strict";
+  options.tune = -1;
+  if (walle_session_create(model, &options, &session, &error) != WALLE_ARGUMENT) return 84;
+  options.tune = 0;
+  options.debug = "merge=on";
+  if (walle_session_create(model, &options, &session, &error) != WALLE_ARGUMENT) return 85;
+  options.debug = "search=off,merge=off";
+  options.plan_cache = "off";
+  options.weights_cache = "off";
+  if (walle_session_create(model, &options, &session, &error) != WALLE_OK) return 86;
+  walle_session_free(session);
+  return 0;
+}
+
 static int fail(const char* what, const walle_error_t* error) {
   fprintf(stderr, "%s: %s\n", what, error->message);
   return 1;
@@ -155,11 +187,13 @@ static int run_model(const char* path) {
   walle_results_t* results = NULL;
   walle_tensor_t input, output;
   walle_value_info_t info;
-  walle_session_options_t options = {sizeof(walle_session_options_t), NULL, 1};
+  walle_session_options_t options = {0};
   float* values = NULL;
   size_t count = 1, i;
   int32_t d;
   int problem;
+  options.struct_size = sizeof(options);
+  options.threads = 1;
   if (walle_model_load(path, &model, &error)) return fail("load", &error);
   if (walle_session_create(model, &options, &session, &error)) return fail("session", &error);
   if (walle_model_input(model, 0, &info, &error)) return fail("input", &error);
@@ -180,6 +214,7 @@ static int run_model(const char* path) {
   if (walle_session_run(session, &input, 1, &results, &error)) return fail("run", &error);
   if (walle_results_get(results, 0, &output, &error)) return fail("results", &error);
   problem = refuses_wrong_inputs(model, session, &input);
+  if (!problem) problem = takes_options(model);
   if (!problem) problem = ends_and_fills(session, &input, &output);
   if (!problem && walle_model_signature_count(model)) problem = runs_the_signature(model, session, input);
   if (problem) fprintf(stderr, "check %d of the C API failed\n", problem);

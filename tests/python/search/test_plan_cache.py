@@ -97,7 +97,7 @@ def test_a_folder_that_cannot_be_is_counted(tmp_path: Path) -> None:
 
 def test_tuned_plans_agree_and_say_what_was_measured(tmp_path: Path) -> None:
     loaded = walle_rt.load(small())
-    want, _ = planned(loaded, search=False)
+    want, _ = planned(loaded, debug="search=off")
     got, found = planned(loaded, tune=64, plan_cache=tmp_path)
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
     conv = next(r for r in found.rows if r.op == "Conv")
@@ -138,7 +138,7 @@ def test_the_summary_comes_first() -> None:
 
 def test_costs_of_a_profile_give_the_same_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = walle_rt.load(small())
-    want, _ = planned(loaded, search=False)
+    want, _ = planned(loaded, debug="search=off")
     monkeypatch.setenv("WALLE_PLAN_CACHE", str(tmp_path))
     monkeypatch.setenv("WALLE_COSTS", "profile")
     got, found = planned(loaded)

@@ -103,12 +103,18 @@ typedef struct walle_value_info_t {
   int64_t shape[WALLE_MAX_RANK];
 } walle_value_info_t;
 
-/* Set struct_size to sizeof(walle_session_options_t); later versions append fields. A NULL backend is "cpu",
- * 0 threads are as many as this process may use. */
+/* Set struct_size to sizeof(walle_session_options_t), and what is not wanted to 0; later versions append
+ * fields. */
 typedef struct walle_session_options_t {
   size_t struct_size;
-  const char* backend;
-  int32_t threads;
+  const char* backend;       /* or several in order of preference, "opencl,cpu"; NULL: "cpu" */
+  int32_t threads;           /* at most; 0: as many as this process may use */
+  const char* precision;     /* of the arithmetic; NULL: "float32" */
+  const char* accuracy;      /* of faster ways to a result: "strict", "fast"; NULL: "normal" */
+  int32_t tune;              /* of each operator, so many of the likeliest choices are measured: 0 to 64 */
+  const char* plan_cache;    /* folder of kept decisions, "off": none; NULL: WALLE_PLAN_CACHE */
+  const char* weights_cache; /* folder of packed weights, "off": none; NULL: WALLE_WEIGHTS_CACHE */
+  const char* debug;         /* what to leave out of making a plan, for comparison; NULL: nothing */
 } walle_session_options_t;
 
 /* "0.1.0" */
