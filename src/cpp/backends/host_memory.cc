@@ -7,37 +7,38 @@
 
 namespace walle::backends {
 
-Result<Handle> HostMemory::allocate(int64_t bytes) {
+Result<Handle> AddressedMemory::allocate(int64_t bytes) {
   // A negative size would become a huge one; it can only come of an overflow, which is no reason to crash.
   void* block = bytes < 0 ? nullptr : base::aligned_allocate(bytes);
   if (!block)
-    return resource_error("request for " + std::to_string(bytes) + " bytes of host memory was refused",
+    return resource_error("request for " + std::to_string(bytes) + " bytes of " + std::string(name()) + " memory was refused",
                           "enough free memory", "allocate",
                           "use a smaller input or batch, or close other sessions");
   return of(block);
 }
 
-void HostMemory::free(Handle block) { base::aligned_free(pointer(block)); }
+void AddressedMemory::free(Handle block) { base::aligned_free(pointer(block)); }
 
 namespace {
-Status move_bytes(void* to, const void* from, int64_t bytes) {
+Status move_bytes(void* to, const void* from, int64_t bytes, std::string_view memory) {
   // pointer() gives null for a handle of another memory, and a host pointer may be one of somebody else's.
-  if (!to || !from) return internal_error("a copy between memories that neither side knows", "host memory");
+  if (!to || !from)
+    return internal_error("a copy between memories that neither side knows", std::string(memory) + " memory");
   base::copy_bytes(to, from, bytes);
   return {};
 }
 }  // namespace
 
-Status HostMemory::copy_in(Handle to, const void* from, int64_t bytes) {
-  return move_bytes(pointer(to), from, bytes);
+Status AddressedMemory::copy_in(Handle to, const void* from, int64_t bytes) {
+  return move_bytes(pointer(to), from, bytes, name());
 }
 
-Status HostMemory::copy_out(void* to, Handle from, int64_t bytes) {
-  return move_bytes(to, pointer(from), bytes);
+Status AddressedMemory::copy_out(void* to, Handle from, int64_t bytes) {
+  return move_bytes(to, pointer(from), bytes, name());
 }
 
-Status HostMemory::copy_within(Handle to, Handle from, int64_t bytes) {
-  return move_bytes(pointer(to), pointer(from), bytes);
+Status AddressedMemory::copy_within(Handle to, Handle from, int64_t bytes) {
+  return move_bytes(pointer(to), pointer(from), bytes, name());
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// The host's own memory, where graph inputs, results and constants lie and the CPU computes; and HostArgs,
-// the operands of a kernel that computes there, or in another memory whose handles are host addresses.
+// AddressedMemory: a memory whose handles are host addresses. HostMemory: the host's own, where graph inputs,
+// results and constants lie and the CPU computes. HostArgs: the operands of a kernel that computes in one.
 //
 // Stateless: every function may be called from any thread.
 #pragma once
@@ -8,9 +8,8 @@
 
 namespace walle::backends {
 
-class HostMemory final : public Memory {
+class AddressedMemory : public Memory {
  public:
-  std::string_view name() const override { return "host"; }
   Result<Handle> allocate(int64_t bytes) override;
   void free(Handle block) override;
   Status copy_in(Handle to, const void* from, int64_t bytes) override;
@@ -26,6 +25,14 @@ class HostMemory final : public Memory {
     return h.memory() == this ? reinterpret_cast<std::byte*>(static_cast<uintptr_t>(number(h))) : nullptr;
   }
   std::byte* visible(Handle h) const override { return pointer(h); }
+
+ protected:
+  ~AddressedMemory() = default;
+};
+
+class HostMemory final : public AddressedMemory {
+ public:
+  std::string_view name() const override { return "host"; }
 };
 
 namespace detail {

@@ -11,30 +11,19 @@ from typing import ParamSpec
 
 import typer
 
-from ..errors import (
-    ArgumentError,
-    BackendError,
-    CancelledError,
-    DeadlineError,
-    Error,
-    InternalError,
-    ModelError,
-    NetworkError,
-    ResourceError,
-    TaskError,
-)
+from .. import errors
 from .console import emit_json, err
 
 # Documented in `walle --help`; 2 is the shell convention for wrong usage, which typer uses too.
-EXIT_CODES: list[tuple[type[Error], int]] = [
-    (ArgumentError, 3),
-    (ModelError, 4),
-    (ResourceError, 5),
-    (BackendError, 6),
-    (TaskError, 7),
-    (NetworkError, 8),
-    (DeadlineError, 10),
-    (CancelledError, 11),
+EXIT_CODES: list[tuple[type[errors.Error], int]] = [
+    (errors.ArgumentError, 3),
+    (errors.ModelError, 4),
+    (errors.ResourceError, 5),
+    (errors.BackendError, 6),
+    (errors.TaskError, 7),
+    (errors.NetworkError, 8),
+    (errors.DeadlineError, 10),
+    (errors.CancelledError, 11),
 ]
 EXIT_INTERNAL = 1
 EXIT_DIFFERS = 9
@@ -54,7 +43,7 @@ _WRONG_USAGE: type[Exception] = next(
 P = ParamSpec("P")
 
 
-def exit_code(error: Error) -> int:
+def exit_code(error: errors.Error) -> int:
     """The exit code of an error's group."""
     return next((code for cls, code in EXIT_CODES if isinstance(error, cls)), EXIT_INTERNAL)
 
@@ -66,7 +55,7 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             function(*args, **kwargs)
-        except Error as error:
+        except errors.Error as error:
             raise typer.Exit(complain(error, bool(kwargs.get("json_")))) from None
         except OSError as error:
             raise typer.Exit(complain(_of_file(error), bool(kwargs.get("json_")))) from None
@@ -81,9 +70,9 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
-def _of_file(error: OSError) -> ResourceError:
+def _of_file(error: OSError) -> errors.ResourceError:
     named = f"file '{error.filename}'" if error.filename is not None else "a file"
-    return ResourceError.of(
+    return errors.ResourceError.of(
         f"cannot use {named}: {error.strerror or error}",
         "a file that can be read or written",
         "file",
@@ -91,10 +80,10 @@ def _of_file(error: OSError) -> ResourceError:
     )
 
 
-def _fault(error: Exception) -> InternalError:
+def _fault(error: Exception) -> errors.InternalError:
     """What nobody foresaw, in one line: the place is what a report of it needs."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return InternalError.of(
+    return errors.InternalError.of(
         f"{type(error).__name__}: {error}",
         "an error of walle_rt's own kinds",
         f"{Path(last.filename).name}, line {last.lineno}, in {last.name}",
@@ -102,7 +91,7 @@ def _fault(error: Exception) -> InternalError:
     )
 
 
-def complain(error: Error, as_json: bool) -> int:
+def complain(error: errors.Error, as_json: bool) -> int:
     """Print an error; returns the exit code of its group."""
     code = exit_code(error)
     if as_json:

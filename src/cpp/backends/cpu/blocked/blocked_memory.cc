@@ -1,7 +1,6 @@
 #include "backends/cpu/blocked/blocked_memory.h"
 
 #include "backends/cpu/cpu_op.h"
-#include "base/copy.h"
 
 namespace walle::backends::cpu {
 
@@ -9,41 +8,11 @@ namespace {
 bool is_blocked(DType dtype, const Shape& shape) { return dtype == DType::float32 && shape.rank() == 4; }
 
 int64_t plain_bytes(DType dtype, const Shape& shape) { return shape.elements() * dtype_size(dtype); }
-
-Status move_bytes(void* to, const void* from, int64_t bytes) {
-  if (!to || !from)
-    return internal_error("a copy between memories that neither side knows", "blocked memory");
-  base::copy_bytes(to, from, bytes);
-  return {};
-}
 }  // namespace
 
 BlockedMemory& blocked_memory() {
   static BlockedMemory memory;
   return memory;
-}
-
-std::byte* BlockedMemory::visible(Handle h) const {
-  return h.memory() == this ? reinterpret_cast<std::byte*>(static_cast<uintptr_t>(number(h))) : nullptr;
-}
-
-Result<Handle> BlockedMemory::allocate(int64_t bytes) {
-  WALLE_ASSIGN(const Handle block, host_memory().allocate(bytes));
-  return handle(reinterpret_cast<uintptr_t>(host_memory().pointer(block)));
-}
-
-void BlockedMemory::free(Handle block) { host_memory().free(host_memory().of(visible(block))); }
-
-Status BlockedMemory::copy_in(Handle to, const void* from, int64_t bytes) {
-  return move_bytes(visible(to), from, bytes);
-}
-
-Status BlockedMemory::copy_out(void* to, Handle from, int64_t bytes) {
-  return move_bytes(to, visible(from), bytes);
-}
-
-Status BlockedMemory::copy_within(Handle to, Handle from, int64_t bytes) {
-  return move_bytes(visible(to), visible(from), bytes);
 }
 
 int64_t BlockedMemory::bytes_of(DType dtype, const Shape& shape) const {
@@ -61,7 +30,7 @@ Status BlockedMemory::bring_in(Handle to, const void* from, DType dtype, const S
   if (row_major(dtype, shape)) return copy_in(to, from, plain_bytes(dtype, shape));
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   kernels::to_blocked(kernels::blocked_table(isa), blocked_shape(shape), static_cast<const float*>(from),
-                      reinterpret_cast<float*>(visible(to)), threads);
+                      reinterpret_cast<float*>(pointer(to)), threads);
   return {};
 }
 
@@ -69,7 +38,7 @@ Status BlockedMemory::bring_out(void* to, Handle from, DType dtype, const Shape&
   if (row_major(dtype, shape)) return copy_out(to, from, plain_bytes(dtype, shape));
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   kernels::from_blocked(kernels::blocked_table(isa), blocked_shape(shape),
-                        reinterpret_cast<const float*>(visible(from)), static_cast<float*>(to), threads);
+                        reinterpret_cast<const float*>(pointer(from)), static_cast<float*>(to), threads);
   return {};
 }
 

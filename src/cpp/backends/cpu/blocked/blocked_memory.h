@@ -4,28 +4,19 @@
 // Stateless: every function may be called from any thread.
 #pragma once
 
-#include "backends/memory.h"
+#include "backends/host_memory.h"
 #include "kernels/blocked/blocked.h"
 
 namespace walle::backends::cpu {
 
-class BlockedMemory final : public Memory {
+class BlockedMemory final : public AddressedMemory {
  public:
   std::string_view name() const override { return "blocked"; }
-  Result<Handle> allocate(int64_t bytes) override;
-  void free(Handle block) override;
-  Status copy_in(Handle to, const void* from, int64_t bytes) override;
-  Status copy_out(void* to, Handle from, int64_t bytes) override;
-  Status copy_within(Handle to, Handle from, int64_t bytes) override;
-  Status flush() override { return {}; }
-  void discard(Handle, int64_t) override {}
-
   int64_t bytes_of(DType dtype, const Shape& shape) const override;
   bool row_major(DType dtype, const Shape& shape) const override;
   Status bring_in(Handle to, const void* from, DType dtype, const Shape& shape, int threads) override;
   Status bring_out(void* to, Handle from, DType dtype, const Shape& shape, int threads) override;
   std::optional<Features> conversion(DType dtype, const Shape& shape, int threads) const override;
-  std::byte* visible(Handle h) const override;
 };
 
 BlockedMemory& blocked_memory();

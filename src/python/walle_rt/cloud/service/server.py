@@ -85,9 +85,11 @@ class Server(ServerState):
     def start_beside(self) -> list[Stop]:
         """Start broker and sink; returns what stops them."""
         shelf = PublishedPackages(self)
-        where = (self.settings.folder, self.authority, self.settings.names(), self.settings.host)
+        given = self.settings
+        where, broker = (given.folder, self.authority, given.names(), given.host), given.mqtt_url
         with self._refusing:
-            self.tunnel = open_tunnel(*where, shelf, self.settings.mqtt_url, self._write_removed())
+            gone = self._write_removed()
+            self.tunnel = open_tunnel(broker, lambda: TunnelEnd(*where, shelf, broker, gone))
         if self.tunnel is None:
             return []
         self.releases.announce_again()

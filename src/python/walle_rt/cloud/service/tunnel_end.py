@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -161,18 +161,10 @@ def _kept_port(file: Path) -> int:
         return 0
 
 
-def open_tunnel(
-    folder: Path,
-    authority: Authority,
-    hosts: list[str],
-    host: str,
-    shelf: PackageShelf,
-    mqtt_url: str | None,
-    removed: Sequence[str] = (),
-) -> TunnelEnd | None:
+def open_tunnel(mqtt_url: str | None, open_end: Callable[[], TunnelEnd]) -> TunnelEnd | None:
     """The tunnel's end, or None where this machine cannot have one: the log says why."""
     try:
-        return TunnelEnd(folder, authority, hosts, host, shelf, mqtt_url, removed)
+        return open_end()
     except Error as error:
         if mqtt_url is not None:  # somebody has asked for this broker
             raise

@@ -14,7 +14,7 @@ import onnx
 from ... import _core
 from ...errors import Error, ResourceError
 from ..report import Report, refuse
-from . import (
+from . import (  # noqa: F401 - each tells its rules
     attention,
     classical,
     constants,
@@ -38,26 +38,6 @@ from .scope import Scope
 from .walk import Walk
 
 __all__ = ["convert_model"]
-
-FAMILIES = (
-    attention,
-    classical,
-    constants,
-    control,
-    elementwise,
-    gradient,
-    image,
-    microsoft,
-    movement,
-    neural,
-    optional,
-    preview,
-    reduce,
-    text,
-    trees,
-    vectors,
-    vocabulary,
-)
 
 
 def convert_model(
