@@ -19,7 +19,7 @@ Result<std::unique_ptr<Executable>> Executable::bind(ops::Program program, searc
   }
   exe->times_.resize(exe->steps_.size());
   exe->bound_arenas_.resize(exe->plan_.memories.size());
-  exe->previous_.resize(exe->program_.outputs.size());
+  exe->hints_.resize(exe->program_.outputs.size());
   return exe;
 }
 

@@ -1,6 +1,6 @@
 // run(): what has to change in the operand table, then the steps. Arenas usually lie where they lay, so that
-// most runs patch the places of inputs and results alone; and a result takes the memory of the last run's
-// where the caller has let go of that, so that a stream of requests allocates nothing.
+// most runs patch the places of inputs and results alone; and results lie in memory of the session's pool,
+// so that a stream of requests allocates nothing.
 #include "runtime/executable.h"
 
 #include <algorithm>
@@ -30,19 +30,15 @@ Status Executable::bind_arenas(Arenas& arenas) {
   return {};
 }
 
-// Memory of the caller, or of the last run where nobody holds it any more.
-Result<Tensor> Executable::result_memory(size_t output, std::span<const Tensor> given) {
+// Memory of the caller, or of the pool.
+Result<Tensor> Executable::result_memory(size_t output, ResultPool& pool, std::span<const Tensor> given) {
   if (!given.empty() && given[output].defined()) return given[output];
-  Tensor& previous = previous_[output];
-  if (!previous.buffer().unique()) {
-    const ops::ProgramValue& value = program_.at(program_.outputs[output]);
-    WALLE_ASSIGN(previous, Tensor::allocate(value.dtype, value.shape));
-  }
-  return previous;
+  const ops::ProgramValue& value = program_.at(program_.outputs[output]);
+  return pool.lend(value.dtype, value.shape, hints_[output]);
 }
 
 Result<std::vector<Tensor>> Executable::make_results(std::span<const Tensor* const> inputs,
-                                                     std::span<const Tensor> given) {
+                                                     ResultPool& pool, std::span<const Tensor> given) {
   std::vector<Tensor> results(program_.outputs.size());
   for (size_t i = 0; i < results.size(); ++i) {
     const ops::Ref r = program_.outputs[i];
@@ -59,19 +55,19 @@ Result<std::vector<Tensor>> Executable::make_results(std::span<const Tensor* con
                first < i) {
       results[i] = results[first];  // one value returned under two names
     } else {
-      WALLE_ASSIGN(results[i], result_memory(i, given));
+      WALLE_ASSIGN(results[i], result_memory(i, pool, given));
     }
   }
   return results;
 }
 
-Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> inputs, Arenas& arenas,
+Result<std::vector<Tensor>> Executable::run(std::span<const Tensor* const> inputs, SessionMemory& memory,
                                             Profiler* profiler, RunControl* control,
                                             std::span<const Tensor> given) {
-  if (!arenas_stand(arenas)) WALLE_TRY(bind_arenas(arenas));
+  if (!arenas_stand(memory.arenas)) WALLE_TRY(bind_arenas(memory.arenas));
   for (size_t m = 1; m < plan_.memories.size(); ++m)
     plan_.memories[m].memory->discard(bound_arenas_[m], plan_.memories[m].arena_bytes);
-  WALLE_ASSIGN(std::vector<Tensor> results, make_results(inputs, given));
+  WALLE_ASSIGN(std::vector<Tensor> results, make_results(inputs, memory.results, given));
   const backends::HostMemory& host = backends::host_memory();
   for (const Patch& p : input_patches_) operands_[p.operand] = host.of(inputs[p.index]->data()) + p.offset;
   for (const Patch& p : output_patches_)

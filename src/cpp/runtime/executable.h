@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "runtime/arena.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
+#include "runtime/session_memory.h"
 #include "search/plan.h"
 
 namespace walle::runtime {
@@ -34,12 +34,13 @@ class Executable {
   static Result<std::unique_ptr<Executable>> bind(ops::Program program, search::Plan plan, int threads,
                                                   backends::ConstantCache* constants);
 
-  // inputs as program().inputs; results as program().outputs. Results own their memory; a result that is an
-  // input or a constant of the program shares its bytes. `given` is empty or has a tensor per result, the
+  // inputs as program().inputs; results as program().outputs. Results lie in memory of the pool; one that is
+  // an input, a constant of the program or a second name of another result shares its bytes. `given` is empty or has a tensor per result, the
   // undefined one for none: what the plan computes into memory of its own it computes into that one instead.
   // Precondition: of the result's dtype and shape.
-  Result<std::vector<Tensor>> run(std::span<const Tensor* const> inputs, Arenas& arenas, Profiler* profiler,
-                                  RunControl* control = nullptr, std::span<const Tensor> given = {});
+  Result<std::vector<Tensor>> run(std::span<const Tensor* const> inputs, SessionMemory& memory,
+                                  Profiler* profiler, RunControl* control = nullptr,
+                                  std::span<const Tensor> given = {});
 
   const ops::Program& program() const { return program_; }
   const search::Plan& plan() const { return plan_; }
@@ -71,8 +72,8 @@ class Executable {
   bool arenas_stand(const Arenas& arenas) const;
   Status bind_arenas(Arenas& arenas);
   Result<std::vector<Tensor>> make_results(std::span<const Tensor* const> inputs,
-                                           std::span<const Tensor> given);
-  Result<Tensor> result_memory(size_t output, std::span<const Tensor> given);
+                                           ResultPool& pool, std::span<const Tensor> given);
+  Result<Tensor> result_memory(size_t output, ResultPool& pool, std::span<const Tensor> given);
   Status run_steps(Profiler* profiler, RunControl* control);
   Status execute(const BoundStep& step) const;
   Status copy(const search::Copy& copy, backends::Handle from, backends::Handle to) const;
@@ -92,7 +93,7 @@ class Executable {
   std::vector<Patch> output_patches_;
   std::vector<Patch> arena_patches_;
   std::vector<backends::Handle> bound_arenas_;  // per memory of the plan
-  std::vector<Tensor> previous_;  // results of the last run, used again once nobody else holds them
+  std::vector<size_t> hints_;  // where the pool gave memory to each result last time
 };
 
 }  // namespace walle::runtime

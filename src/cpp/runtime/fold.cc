@@ -17,8 +17,8 @@ Result<std::vector<Tensor>> fold_program(const ops::Program& given) {
   WALLE_TRY(merge(program, backends, {.debug = {.merge = false, .fuse = false}}, {}));
   WALLE_ASSIGN(search::Plan plan, search::make_plan(program, backends, {}));
   WALLE_ASSIGN(const auto exe, Executable::bind(std::move(program), std::move(plan), 1, nullptr));
-  Arenas arenas;
-  return exe->run({}, arenas, nullptr);
+  SessionMemory memory;
+  return exe->run({}, memory, nullptr);
 }
 
 namespace {

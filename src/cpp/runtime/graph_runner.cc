@@ -129,7 +129,7 @@ Status GraphRunner::run_segment(Segment& segment, std::span<const Tensor> given)
     WALLE_ASSIGN(wanted, given_to(graph_, segment, given));
   }
   WALLE_ASSIGN(std::vector<Tensor> results,
-               segment.executable->run(inputs_, shared_.arenas, shared_.profiler, shared_.control, wanted));
+               segment.executable->run(inputs_, shared_.memory, shared_.profiler, shared_.control, wanted));
   for (const Export& e : segment.exports) {
     env_[e.id] = results[e.output];
     held_.push_back(e.id);

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/trace.h"
-#include "runtime/lent_values.h"
+#include "runtime/own_results.h"
 #include "runtime/result_memory.h"
 #include "runtime/value_names.h"
 
@@ -109,8 +109,11 @@ Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& opt
     for (const Tensor& given : options.results)
       if (given.defined()) borrowed.push_back(given.buffer().data());
   }
+  ResultPool& pool = shared_.memory.results;
   for (size_t i = 0; i < results.size(); ++i)
-    if (options.results.empty() || !options.results[i].defined()) WALLE_TRY(detach(results[i], borrowed));
+    if (options.results.empty() || !options.results[i].defined())
+      WALLE_TRY(make_own(results[i], borrowed, pool));
+  pool.end_run();
   return results;
 }
 

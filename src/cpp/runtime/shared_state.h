@@ -2,11 +2,11 @@
 #pragma once
 
 #include "backends/backend.h"
-#include "runtime/arena.h"
 #include "runtime/kept_constants.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
+#include "runtime/session_memory.h"
 #include "search/cost_model.h"
 #include "search/plan_cache.h"
 
@@ -16,7 +16,7 @@ struct SharedState {
   SessionOptions options;
   std::vector<const backends::Backend*> backends;
   backends::ConstantCache* constants = nullptr;
-  Arenas arenas;
+  SessionMemory memory;
   Profiler* profiler = nullptr;
   RunControl* control = nullptr;                   // of the run under way; none when nobody can end it
   int depth = 0;                                   // of nested bodies

@@ -31,8 +31,10 @@ class Buffer {
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
   bool writable() const { return writable_; }
-  // Whether an input's bytes may be written over in place (the last reader's result).
-  bool unique() const { return owner_.use_count() == 1; }
+  // Of these bytes or parts of them, this one included.
+  long handles() const { return owner_.use_count(); }
+  // Whether both are handles of the same bytes, or of parts of them.
+  bool shares(const Buffer& other) const { return owner_ && owner_ == other.owner_; }
   explicit operator bool() const { return owner_ != nullptr; }
 
   // The file that the bytes are a window of, if any.

@@ -160,12 +160,12 @@ struct TwoSteps {
   }
   Result<std::vector<float>> run(const search::Plan& plan) const {
     WALLE_ASSIGN(const auto exe, Executable::bind(program, plan, 1, nullptr));
-    Arenas arenas;
+    SessionMemory memory;
     const Tensor x = ramp({4});
     const Tensor* const in[] = {&x};
     std::vector<float> got;
     for (int again = 0; again < 2; ++again) {  // the second run must not live on what the first left behind
-      WALLE_ASSIGN(const auto out, exe->run(in, arenas, nullptr));
+      WALLE_ASSIGN(const auto out, exe->run(in, memory, nullptr));
       got.assign(out[0].as<float>().begin(), out[0].as<float>().end());
     }
     return got;

@@ -1,4 +1,4 @@
-#include "runtime/lent_values.h"
+#include "runtime/own_results.h"
 
 #include <algorithm>
 
@@ -12,23 +12,37 @@ bool lent(const Tensor& t, const Borrowed& borrowed) {
   return std::ranges::find(borrowed, t.buffer().data()) != borrowed.end();
 }
 
-Status detach(Tensor& t, const Borrowed& borrowed) {
-  if (!lent(t, borrowed)) return {};
+Result<Tensor> copy_of(const Tensor& t) {
   WALLE_ASSIGN(Tensor copy, Tensor::allocate(t.dtype(), t.shape()));
   base::copy_bytes(copy.mutable_data(), t.data(), t.bytes());
-  t = std::move(copy);
-  return {};
+  return copy;
+}
+
+bool own(const Tensor& t, const Borrowed& borrowed, const ResultPool& pool) {
+  return pool.sole(t) && !lent(t, borrowed);
 }
 
 }  // namespace
 
-Status detach(ir::RuntimeValue& value, const Borrowed& borrowed) {
-  if (auto* t = std::get_if<Tensor>(&value.state)) return detach(*t, borrowed);
-  const ir::Sequence* s = value.sequence();
-  if (!s || std::ranges::none_of(s->items, [&](const Tensor& t) { return lent(t, borrowed); })) return {};
-  auto own = std::make_shared<ir::Sequence>(*s);
-  for (Tensor& item : own->items) WALLE_TRY(detach(item, borrowed));
-  value = std::shared_ptr<const ir::Sequence>(std::move(own));
+Status make_own(ir::RuntimeValue& value, const Borrowed& borrowed, const ResultPool& pool) {
+  if (auto* t = std::get_if<Tensor>(&value.state)) {
+    if (own(*t, borrowed, pool)) return {};
+    WALLE_ASSIGN(*t, copy_of(*t));
+    return {};
+  }
+  auto* s = std::get_if<std::shared_ptr<const ir::Sequence>>(&value.state);
+  if (!s || !*s) return {};
+  // The items of a sequence that two results share are theirs both, however few handles each item has.
+  const bool shared = s->use_count() > 1;
+  const auto keeps = [&](const Tensor& t) { return !shared && own(t, borrowed, pool); };
+  if (std::ranges::all_of((*s)->items, keeps)) return {};
+  auto mine = std::make_shared<ir::Sequence>();
+  mine->dtype = (*s)->dtype;
+  for (const Tensor& item : (*s)->items) {
+    WALLE_ASSIGN(Tensor kept, keeps(item) ? Result<Tensor>(item) : copy_of(item));
+    mine->items.push_back(std::move(kept));
+  }
+  value = std::shared_ptr<const ir::Sequence>(std::move(mine));
   return {};
 }
 
