@@ -11,6 +11,7 @@ from typing import Any
 
 import onnx
 from narrow import elements, to_bits, to_values
+from own import own
 
 Runner = Callable[[Path, onnx.ModelProto, dict[str, Any]], dict[str, Any]]
 
@@ -84,6 +85,7 @@ ISA_FLAGS = {"scalar": "", "sse4": "sse4_2", "avx2": "avx2", "avx512": "avx512f"
 ENGINES: dict[str, Runner] = {
     "walle": walle,
     "onnxruntime": onnxruntime,
+    "own": own,
     **{name: partial(walle, **options) for name, options in SWITCHES.items()},
     **{isa: partial(walle, cpu=isa) for isa in ISA_FLAGS},
     **{
