@@ -49,6 +49,21 @@ struct Print {
 };
 }  // namespace
 
+bool Attributes::operator==(const Attributes& other) const {
+  return std::ranges::equal(items_, other.items_, [](const auto& a, const auto& b) {
+    if (a.first != b.first || a.second.index() != b.second.index()) return false;
+    return std::visit(
+        [&]<class T>(const T& value) {
+          const T& same = std::get<T>(b.second);
+          if constexpr (std::is_same_v<T, Tensor>)
+            return value.identical(same);
+          else
+            return value == same;
+        },
+        a.second);
+  });
+}
+
 std::string Attributes::text() const {
   std::ostringstream out;
   for (size_t i = 0; i < items_.size(); ++i) {

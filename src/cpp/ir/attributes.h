@@ -58,6 +58,8 @@ class Attributes {
   }
 
   std::string text() const;  // "axis=1, keepdims=0"
+  // Tensors by content, bodies by identity; floats to the last bit, which text() rounds.
+  bool operator==(const Attributes& other) const;
 
  private:
   template <class T>

@@ -18,6 +18,7 @@ enum class Combine : uint8_t { assign, add, mul, min, max };
 struct LoopIndex {
   int64_t stride = 0;  // elements per index unit
   int64_t bound = 0;
+  bool operator==(const LoopIndex&) const = default;
 };
 
 struct LoopSpec {
@@ -34,6 +35,7 @@ struct LoopSpec {
 
   int64_t count() const;
   std::string text() const;
+  bool operator==(const LoopSpec&) const = default;
 };
 
 // Every address that valid indices can reach lies inside the buffers, and there are as many indices as rounds

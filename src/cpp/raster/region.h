@@ -35,6 +35,7 @@ using Axes = std::array<int64_t, kRegionRank>;
 struct View {
   int64_t offset = 0;
   Axes stride{};
+  bool operator==(const View&) const = default;
 };
 
 struct Region {
@@ -45,11 +46,13 @@ struct Region {
   View dst;
 
   int64_t elements() const;
+  bool operator==(const Region&) const = default;
 };
 
 // A scalar of any dtype as bytes. Compared as bytes: 0.0 and -0.0 are two fills.
 struct Fill {
   std::array<std::byte, tensor::kMaxDTypeSize> bytes{};
+  bool operator==(const Fill&) const = default;
 };
 
 struct Raster {
@@ -58,6 +61,7 @@ struct Raster {
   bool accumulate = false;   // overlapping destinations sum instead of overwrite; needs a zero fill
 
   std::string text() const;
+  bool operator==(const Raster&) const = default;
 };
 
 // A region that copies `elements` contiguous elements.

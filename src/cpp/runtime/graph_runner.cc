@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "runtime/compile.h"
 #include "runtime/declared.h"
+#include "runtime/model.h"
 #include "runtime/node_context.h"
 
 namespace walle::runtime {
@@ -117,8 +118,14 @@ void GraphRunner::keep(std::unique_ptr<Segment> segment) {
       times_.dropped.total_us += step.total_us;
     }
     segments_.erase(segments_.begin());
+    shared_.model->forget_unused();
   }
   segments_.push_back(std::move(segment));
+}
+
+void GraphRunner::drop_plans() {
+  segments_.clear();
+  bodies_.clear();
 }
 
 Status GraphRunner::run_segment(Segment& segment, std::span<const Tensor> given) {

@@ -23,6 +23,8 @@ class GraphRunner {
   Result<std::vector<ir::RuntimeValue>> run(std::vector<ir::RuntimeValue> inputs,
                                             std::span<const Tensor> given = {});
 
+  void drop_plans();
+
   const ir::Graph& graph() const { return graph_; }
   const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
   const std::map<const ir::Graph*, std::unique_ptr<GraphRunner>>& bodies() const { return bodies_; }

@@ -1,5 +1,7 @@
 #include "runtime/prepared_constants.h"
 
+#include <algorithm>
+
 namespace walle::runtime {
 
 PreparedConstants::Entry& PreparedConstants::entry(std::span<const Tensor* const> sources,
@@ -30,6 +32,22 @@ backends::SharedSlot PreparedConstants::slot(std::span<const Tensor* const> sour
                                              const std::string& kind) {
   std::lock_guard lock(mutex_);
   return entry(sources, kind).slot;
+}
+
+void PreparedConstants::count(HandleCount& counts) const {
+  for (const auto& [key, entry] : entries_)
+    for (const Tensor& t : entry.sources) counts.add(t);
+}
+
+void PreparedConstants::drop_unused(const HandleCount& counts) {
+  std::erase_if(entries_, [&](const auto& e) {
+    return std::ranges::none_of(e.second.sources, [&](const Tensor& t) { return counts.held_elsewhere(t); });
+  });
+}
+
+size_t PreparedConstants::entries() const {
+  std::lock_guard lock(mutex_);
+  return entries_.size();
 }
 
 void PreparedConstants::watch(std::shared_ptr<const base::MappedFile> file) {

@@ -2,7 +2,7 @@
 // shared by its sessions.
 //
 // Thread-safe. Each entry keeps its sources alive, so an address in use as a key cannot be given to another
-// tensor. Sources that lie in a file leave memory once something was made of them; whoever reads them after
+// tensor; it goes with the last plan that holds them, or with the model. Sources that lie in a file leave memory once something was made of them; whoever reads them after
 // all gets them from the file again.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "backends/backend.h"
+#include "runtime/handle_count.h"
 
 namespace walle::runtime {
 
@@ -18,6 +19,12 @@ class PreparedConstants final : public backends::ConstantCache {
   Result<backends::SharedBlock> get(std::span<const Tensor* const> sources, const std::string& kind,
                                     const std::function<Result<backends::Block>()>& make) override;
   backends::SharedSlot slot(std::span<const Tensor* const> sources, const std::string& kind) override;
+
+  // As of FoldedConstants: an entry goes once nobody else holds what it was made of.
+  void count(HandleCount& counts) const;
+  void drop_unused(const HandleCount& counts);
+  std::mutex& mutex() { return mutex_; }
+  size_t entries() const;
 
   // Some block lies in this file from now on.
   void watch(std::shared_ptr<const base::MappedFile> file);
@@ -36,7 +43,7 @@ class PreparedConstants final : public backends::ConstantCache {
   };
   Entry& entry(std::span<const Tensor* const> sources, const std::string& kind);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
   mutable std::mutex files_mutex_;  // of its own: a run does not wait for another session's packing
   std::vector<std::shared_ptr<const base::MappedFile>> files_;

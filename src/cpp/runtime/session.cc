@@ -15,8 +15,10 @@ namespace walle::runtime {
 Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
                  std::vector<const backends::Backend*> backends)
     : model_(std::move(model)),
-      shared_{
-          std::move(options), std::move(backends), &model_->prepared(), {}, nullptr, nullptr, 0, {}, {}, {}},
+      shared_{.model = model_.get(),
+              .options = std::move(options),
+              .backends = std::move(backends),
+              .constants = &model_->prepared()},
       runner_(model_->graph(), shared_) {
   if (std::string folder = plan_folder(shared_.options); !folder.empty())
     shared_.cache = std::make_unique<search::PlanCache>(base::Env::system(), std::move(folder));
@@ -26,6 +28,12 @@ Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
   WeightsCache cache(base::Env::system(), std::move(weights), build);
   shared_.weights = std::make_unique<KeptConstants>(model_->prepared(), std::move(cache));
   shared_.constants = shared_.weights.get();
+}
+
+Session::~Session() {
+  variants_.clear();
+  runner_.drop_plans();
+  model_->forget_unused();
 }
 
 namespace {

@@ -30,6 +30,7 @@ class Session {
 
   Session(std::shared_ptr<const Model> model, SessionOptions options,
           std::vector<const backends::Backend*> backends);
+  ~Session();  // the model forgets what only its plans held
 
   // Values in the order of model().graph().inputs, then one for each name of `overridden`: overridable inputs
   // in the order of model().graph().overridable. Results in the order of the graph's outputs. A run that

@@ -12,7 +12,10 @@
 
 namespace walle::runtime {
 
+class Model;
+
 struct SharedState {
+  const Model* model = nullptr;
   SessionOptions options;
   std::vector<const backends::Backend*> backends;
   backends::ConstantCache* constants = nullptr;

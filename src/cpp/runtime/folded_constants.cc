@@ -1,0 +1,121 @@
+#include "runtime/folded_constants.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "runtime/weights_digest.h"
+
+namespace walle::runtime {
+
+namespace {
+// Below this a constant is compared by content where it stands: exporters and lowering make the vectors that
+// say axes and pads anew each time, and nobody packs them.
+constexpr int64_t kSmallBytes = 1024;
+
+bool same(const Tensor& a, const Tensor& b) {
+  if (a.data() == b.data() && a.dtype() == b.dtype() && a.shape() == b.shape()) return true;
+  return a.bytes() <= kSmallBytes && a.identical(b);
+}
+
+uint64_t digest(const Tensor& t) {
+  return digest_of({static_cast<const std::byte*>(t.data()), static_cast<size_t>(t.bytes())})[0];
+}
+
+uint64_t key_of(const ops::Program& one_node) {
+  const ops::ProgramNode& node = one_node.nodes[0];
+  base::Hasher hash;
+  hash.text(node.op->name).text(node.attributes.text());
+  for (const ops::Ref r : node.inputs) {
+    if (r < 0) {
+      hash.value(r);
+      continue;
+    }
+    const Tensor& t = *one_node.at(r).constant;
+    hash.value(t.bytes() <= kSmallBytes ? digest(t) : uint64_t{reinterpret_cast<uintptr_t>(t.data())});
+  }
+  return hash.finish();
+}
+
+std::vector<Tensor> sources_of(const ops::Program& one_node) {
+  std::vector<Tensor> sources;
+  for (const ops::Ref r : one_node.nodes[0].inputs)
+    sources.push_back(r < 0 ? Tensor() : *one_node.at(r).constant);
+  return sources;
+}
+}  // namespace
+
+const FoldedConstants::Fold* FoldedConstants::find(uint64_t key, const ops::Program& one_node) const {
+  const ops::ProgramNode& node = one_node.nodes[0];
+  const std::vector<Tensor> sources = sources_of(one_node);
+  const auto [first, last] = folds_.equal_range(key);
+  for (auto it = first; it != last; ++it) {
+    const Fold& known = it->second;
+    if (known.node.op == node.op && known.node.attributes == node.attributes &&
+        known.node.raster == node.raster && known.node.loop == node.loop &&
+        known.results.size() == one_node.outputs.size() &&
+        std::ranges::equal(known.sources, sources, same))
+      return &known;
+  }
+  return nullptr;
+}
+
+Result<std::vector<Tensor>> FoldedConstants::get(const ops::Program& one_node, const Compute& compute) {
+  const uint64_t key = key_of(one_node);
+  std::lock_guard lock(mutex_);
+  if (const Fold* known = find(key, one_node)) return known->results;
+  WALLE_ASSIGN(std::vector<Tensor> results, compute(one_node));
+  if (std::ranges::any_of(results, [](const Tensor& t) { return t.bytes() > kSmallBytes; }))
+    folds_.emplace(key, Fold{.node = one_node.nodes[0], .sources = sources_of(one_node), .results = results});
+  return results;
+}
+
+void FoldedConstants::share(ops::Program& program) {
+  std::lock_guard lock(mutex_);
+  for (ops::ProgramValue& value : program.values) {
+    // What others hold is the model's, or came of get(), and is one for all plans already.
+    if (!value.constant || value.constant->bytes() <= kSmallBytes || value.constant->buffer().handles() > 1)
+      continue;
+    const uint64_t key = digest(*value.constant);
+    const auto [first, last] = shared_.equal_range(key);
+    const auto known = std::find_if(first, last, [&](const auto& e) { return e.second.identical(*value.constant); });
+    if (known != last)
+      value.constant = known->second;
+    else
+      shared_.emplace(key, *value.constant);
+  }
+}
+
+void FoldedConstants::count(HandleCount& counts) const {
+  for (const auto& [key, fold] : folds_) {
+    for (const Tensor& t : fold.sources) counts.add(t);
+    for (const Tensor& t : fold.results) counts.add(t);
+  }
+  for (const auto& [key, tensor] : shared_) counts.add(tensor);
+}
+
+// A fold is used where its results are held elsewhere, or are what a fold that is used was made of: the next
+// plan asks for the whole chain. Rounds until nothing changes; chains are two or three long.
+void FoldedConstants::drop_unused(const HandleCount& counts) {
+  std::vector<const std::byte*> needed;
+  const auto is_needed = [&](const Tensor& t) {
+    return counts.held_elsewhere(t) || std::ranges::find(needed, t.buffer().data()) != needed.end();
+  };
+  for (auto& [key, fold] : folds_) fold.used = false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto& [key, fold] : folds_) {
+      if (fold.used || std::ranges::none_of(fold.results, is_needed)) continue;
+      fold.used = changed = true;
+      for (const Tensor& t : fold.sources) needed.push_back(t.buffer().data());
+    }
+  }
+  std::erase_if(folds_, [](const auto& e) { return !e.second.used; });
+  std::erase_if(shared_, [&](const auto& e) { return !counts.held_elsewhere(e.second); });
+}
+
+size_t FoldedConstants::entries() const {
+  std::lock_guard lock(mutex_);
+  return folds_.size() + shared_.size();
+}
+
+}  // namespace walle::runtime

@@ -1,0 +1,94 @@
+// Weights that plans fold and pack are one for all shapes, and go with the plans.
+#include "runtime/folded_constants.h"
+
+#include <gtest/gtest.h>
+
+#include "build.h"
+#include "runtime/session.h"
+
+namespace walle::runtime {
+namespace {
+
+constexpr int64_t kWidth = 48;  // its weights are above what is compared by content
+
+std::vector<float> weights(float first) {
+  std::vector<float> out(kWidth * kWidth);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = first + 0.001F * static_cast<float>(i % 97);
+  return out;
+}
+
+// A linear layer as exporters write it (transposed weights), a scaled product, a normalised convolution.
+ir::ModelData network() {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}, {kWidth, ""}});
+  const Shape square{kWidth, kWidth};
+  const auto linear = b.node("Gemm", {x, b.floats(square, weights(0.1F)), ir::kNone},
+                             {{"transB", int64_t{1}}, {"alpha", 1.0}, {"beta", 1.0}});
+  const auto product = b.node("MatMul", {b.node("Relu", {linear}), b.floats(square, weights(-0.2F))});
+  b.output(b.node("Mul", {product, b.floats({}, {0.125F})}), "y");
+  return b.data();
+}
+
+std::vector<float> result(Session& session, int64_t n) {
+  const std::vector<NamedValue> in{{"x", ramp({n, kWidth}, 0.25F)}};
+  auto out = session.run(in);
+  EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().message());
+  if (!out.ok()) return {};
+  const auto values = (*out)[0].tensor()->as<float>();
+  return {values.begin(), values.end()};
+}
+
+TEST(FoldedConstants, AreOneForAllShapes) {
+  const auto model = *Model::create(network());
+  const auto session = *model->session({});
+  result(*session, 1);
+  result(*session, 40);  // few rows and many may be packed in two ways
+  const size_t folded = model->folded().entries(), packed = model->prepared().entries();
+  EXPECT_GT(folded, 0u) << "nothing was folded: the test has lost its subject";
+  for (int64_t n = 41; n < 200; ++n) result(*session, n);
+  EXPECT_EQ(model->folded().entries(), folded);
+  EXPECT_EQ(model->prepared().entries(), packed);
+}
+
+TEST(FoldedConstants, ResultsAreThoseOfAPlanOfItsOwn) {
+  const auto model = *Model::create(network());
+  const auto session = *model->session({});
+  for (const int64_t n : {1, 7, 64, 1, 130}) {
+    const auto alone = *Model::create(network());
+    EXPECT_EQ(result(*session, n), result(**alone->session({}), n)) << n;
+  }
+}
+
+TEST(FoldedConstants, SessionsShareThemAndTheLastTakesThemAlong) {
+  const auto model = *Model::create(network());
+  {
+    const auto first = *model->session({});
+    result(*first, 3);
+    const size_t folded = model->folded().entries(), packed = model->prepared().entries();
+    {
+      const auto second = *model->session({});
+      result(*second, 5);
+      EXPECT_EQ(model->folded().entries(), folded);
+      EXPECT_EQ(model->prepared().entries(), packed);
+    }
+    EXPECT_EQ(model->folded().entries(), folded) << "the first session still has a plan";
+  }
+  EXPECT_EQ(model->folded().entries(), 0u);
+  EXPECT_LE(model->prepared().entries(), 2u) << "of the model's own weights at most";
+}
+
+TEST(FoldedConstants, WhatDependsOnAShapeGoesWithItsPlan) {
+  GraphBuilder b;  // a table of the input's shape is folded for each
+  const auto x = b.input("x", DType::float32, {{-1, "n"}, {kWidth, ""}});
+  const auto table = b.node("Expand", {b.floats({1, kWidth}, std::vector<float>(kWidth, 2)), b.node("Shape", {x})});
+  b.output(b.node("MatMul", {x, b.node("Transpose", {b.node("Exp", {table})})}), "y");
+  const auto model = *Model::create(b.data());
+  const auto session = *model->session({});
+  for (int64_t n = 20; n < 220; ++n) result(*session, n);
+  // 64 plans are kept, each with its table and what was made of it.
+  EXPECT_LE(model->folded().entries(), 64u * 4);
+  EXPECT_LE(model->prepared().entries(), 64u * 2);
+}
+
+}  // namespace
+}  // namespace walle::runtime
