@@ -26,6 +26,8 @@ inline constexpr int64_t kMaxPlanTable = 1 << 26;
 inline constexpr int64_t kMaxPlanRegions = 1 << 19;
 // Atomic operators of one plan; larger graphs are planned in parts.
 inline constexpr int64_t kMaxPlanNodes = 1 << 16;
+// What a session may be asked to keep of each graph.
+inline constexpr int kMaxKeptPlans = 4096;
 // Of merging rasters in one plan; past it they stay as they are.
 inline constexpr int64_t kMaxMergeSteps = 1 << 20;
 inline constexpr int64_t kMaxLoopTrips = int64_t{1} << 31;

@@ -146,6 +146,16 @@ void bind_session(py::module_& m) {
       .def("run_with", &NativeSession::run_with, py::arg("inputs"), py::arg("outputs"), py::arg("timeout"),
            py::arg("cancel"), py::arg("out"))
       .def("explain", explain)
+      .def("memory",
+           [](NativeSession& s) {
+             const runtime::MemoryReport m = [&] {
+               const PythonUnlocked unlocked;  // it waits for a run under way
+               return s.native().memory();
+             }();
+             return py::dict(py::arg("plans") = m.plans, py::arg("arena") = m.arena, py::arg("free") = m.free,
+                             py::arg("lent") = m.lent, py::arg("packed") = m.packed,
+                             py::arg("folded") = m.folded);
+           })
       .def("start_profile", [](NativeSession& s) { unwrap(s.native().start_profile()); })
       .def("stop_profile", stop_profile, "[(name, op, backend, algorithm, start us, duration us)].");
 }

@@ -24,6 +24,13 @@ class Arenas {
     return nullptr;
   }
 
+  // Of all memories.
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (const Arena& arena : arenas_) sum += arena.block ? arena.block.bytes() : 0;
+    return sum;
+  }
+
  private:
   struct Arena {
     const backends::Memory* memory;

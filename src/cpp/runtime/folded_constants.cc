@@ -113,6 +113,15 @@ void FoldedConstants::drop_unused(const HandleCount& counts) {
   std::erase_if(shared_, [&](const auto& e) { return !counts.held_elsewhere(e.second); });
 }
 
+int64_t FoldedConstants::bytes() const {
+  std::lock_guard lock(mutex_);
+  int64_t sum = 0;
+  for (const auto& [key, fold] : folds_)
+    for (const Tensor& t : fold.results) sum += t.bytes();
+  for (const auto& [key, tensor] : shared_) sum += tensor.bytes();
+  return sum;
+}
+
 size_t FoldedConstants::entries() const {
   std::lock_guard lock(mutex_);
   return folds_.size() + shared_.size();

@@ -34,6 +34,7 @@ class FoldedConstants {
   std::mutex& mutex() { return mutex_; }
 
   size_t entries() const;
+  int64_t bytes() const;
 
  private:
   struct Fold {

@@ -14,10 +14,6 @@
 namespace walle::runtime {
 
 namespace {
-// Plans kept per graph. Beyond this the oldest goes: a caller with ever new shapes must not grow without
-// bound.
-constexpr size_t kMaxSegments = 64;
-
 // One level deeper for as long as it lives, also when something throws.
 struct Level {
   explicit Level(int& d) : depth(d) { ++depth; }
@@ -112,7 +108,7 @@ Result<std::unique_ptr<Segment>> GraphRunner::build(int begin) {
 }
 
 void GraphRunner::keep(std::unique_ptr<Segment> segment) {
-  if (segments_.size() >= kMaxSegments) {
+  if (segments_.size() >= static_cast<size_t>(shared_.options.max_plans)) {
     for (const StepTime& step : segments_.front()->executable->times()) {
       times_.dropped.runs += step.runs;
       times_.dropped.total_us += step.total_us;
@@ -126,6 +122,12 @@ void GraphRunner::keep(std::unique_ptr<Segment> segment) {
 void GraphRunner::drop_plans() {
   segments_.clear();
   bodies_.clear();
+}
+
+int64_t GraphRunner::plan_count() const {
+  auto count = static_cast<int64_t>(segments_.size());
+  for (const auto& [graph, runner] : bodies_) count += runner->plan_count();
+  return count;
 }
 
 Status GraphRunner::run_segment(Segment& segment, std::span<const Tensor> given) {

@@ -24,6 +24,7 @@ class GraphRunner {
                                             std::span<const Tensor> given = {});
 
   void drop_plans();
+  int64_t plan_count() const;  // its bodies' too
 
   const ir::Graph& graph() const { return graph_; }
   const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/limits.h"
 #include "search/plan_cache.h"
 #include "search/tune.h"
 
@@ -12,6 +13,13 @@ Status check_tune(int tune) {
   if (tune >= 0 && tune <= search::kTuneAll) return {};
   return argument_error("tune=" + std::to_string(tune), "0 to " + std::to_string(search::kTuneAll), "session",
                         "leave tune at its default, or try tune=3");
+}
+
+Status check_max_plans(int max_plans) {
+  if (max_plans >= 1 && max_plans <= base::kMaxKeptPlans) return {};
+  return argument_error("max_plans=" + std::to_string(max_plans),
+                        "1 to " + std::to_string(base::kMaxKeptPlans), "session",
+                        "leave max_plans at its default");
 }
 
 std::string plan_folder(const SessionOptions& options) {

@@ -17,6 +17,9 @@ struct SessionOptions {
 // An argument error where `tune` is out of [0, kTuneAll].
 Status check_tune(int tune);
 
+// An argument error where `max_plans` is out of [1, base::kMaxKeptPlans].
+Status check_max_plans(int max_plans);
+
 // Where a session keeps decisions; empty: nowhere.
 std::string plan_folder(const SessionOptions& options);
 

@@ -50,6 +50,14 @@ size_t PreparedConstants::entries() const {
   return entries_.size();
 }
 
+int64_t PreparedConstants::bytes() const {
+  std::lock_guard lock(mutex_);
+  int64_t sum = 0;
+  for (const auto& [key, entry] : entries_)
+    if (const backends::Block* block = entry.slot->find()) sum += block->bytes();
+  return sum;
+}
+
 void PreparedConstants::watch(std::shared_ptr<const base::MappedFile> file) {
   std::lock_guard lock(files_mutex_);
   if (file->mapped()) files_.push_back(std::move(file));

@@ -25,6 +25,7 @@ class PreparedConstants final : public backends::ConstantCache {
   void drop_unused(const HandleCount& counts);
   std::mutex& mutex() { return mutex_; }
   size_t entries() const;
+  int64_t bytes() const;
 
   // Some block lies in this file from now on.
   void watch(std::shared_ptr<const base::MappedFile> file);

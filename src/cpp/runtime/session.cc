@@ -191,6 +191,19 @@ ExplainReport Session::explain() {
   return report;
 }
 
+MemoryReport Session::memory() {
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!within_run()) lock.lock();
+  MemoryReport report{.plans = runner_.plan_count(),
+                      .arena = shared_.memory.arenas.bytes(),
+                      .free = shared_.memory.results.free_bytes(),
+                      .lent = shared_.memory.results.lent_bytes(),
+                      .packed = model_->prepared().bytes(),
+                      .folded = model_->folded().bytes()};
+  for (const auto& [names, variant] : variants_) report.plans += variant.runner->plan_count();
+  return report;
+}
+
 Status Session::start_profile() {
   if (within_run()) return called_within_a_run("profile");
   std::lock_guard lock(mutex_);

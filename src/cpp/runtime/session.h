@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/explain.h"
+#include "runtime/memory_report.h"
 #include "runtime/model.h"
 #include "runtime/run_control.h"
 
@@ -42,6 +43,7 @@ class Session {
   const Model& model() const { return *model_; }
   const SessionOptions& options() const { return shared_.options; }
   ExplainReport explain();
+  MemoryReport memory();
   Status start_profile();
   Result<std::vector<ProfileEvent>> stop_profile();
 

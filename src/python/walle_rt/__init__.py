@@ -21,6 +21,7 @@ from .log import set_log_level
 from .model import Model
 from .run_options import CancelToken
 from .session import Session
+from .session_memory import SessionMemory
 from .tracing import Trace, trace
 from .values import Signature, ValueInfo
 
@@ -41,6 +42,7 @@ __all__ = [
     "NetworkError",
     "ResourceError",
     "Session",
+    "SessionMemory",
     "Signature",
     "TaskError",
     "Trace",

@@ -14,6 +14,7 @@ from . import _core, maps, strings
 from .errors import ArgumentError
 from .explain import Explanation
 from .run_options import CancelToken, Out, RunOptions
+from .session_memory import SessionMemory
 from .tracing import write_trace
 
 if TYPE_CHECKING:
@@ -197,6 +198,10 @@ class Session:
                 summary without rows.
         """
         return Explanation.of(self._native.explain(), top)
+
+    def memory(self) -> SessionMemory:
+        """What the session holds now, between runs."""
+        return SessionMemory(**self._native.memory())
 
     @contextmanager
     def profile(self, path: str | os.PathLike[str] | None = None) -> Iterator[None]:

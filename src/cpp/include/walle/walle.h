@@ -112,6 +112,7 @@ typedef struct walle_session_options_t {
   const char* precision;     /* of the arithmetic; NULL: "float32" */
   const char* accuracy;      /* of faster ways to a result: "strict", "fast"; NULL: "normal" */
   int32_t tune;              /* of each operator, so many of the likeliest choices are measured: 0 to 64 */
+  int32_t max_plans;         /* kept of each graph, one per set of shapes; 0: 64 */
   const char* plan_cache;    /* folder of kept decisions, "off": none; NULL: WALLE_PLAN_CACHE */
   const char* weights_cache; /* folder of packed weights, "off": none; NULL: WALLE_WEIGHTS_CACHE */
   const char* debug;         /* what to leave out of making a plan, for comparison; NULL: nothing */

@@ -1,0 +1,22 @@
+"""What a session holds between runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SessionMemory:
+    """Bytes by kind (docs/concepts/session-memory.md); the model's own weights are none of them."""
+
+    plans: int  # a number: one per part of a graph and set of shapes, at most ``max_plans`` of each graph
+    arena: int  # what plans compute in: one block, as large as the largest plan needs
+    free: int  # blocks that the next results are lent from
+    lent: int  # results of the last run that somebody still holds: theirs, and counted so that nothing is hidden
+    packed: int  # weights as kernels want them, shared by the sessions of the model
+    folded: int  # weights that plans transposed, scaled or cut, likewise
+
+    @property
+    def total(self) -> int:
+        """All bytes that would go with the session and the others of its model."""
+        return self.arena + self.free + self.packed + self.folded
