@@ -55,7 +55,7 @@ std::vector<NamedValue> inputs() {
 // Loads and runs twice; the results of the first run, or what went wrong.
 Result<std::vector<ir::RuntimeValue>> whole_life(const ir::ModelData& data, const std::vector<NamedValue>& in,
                                                  const SessionOptions& options) {
-  WALLE_ASSIGN(auto model, Model::create(data, {options.fold}));
+  WALLE_ASSIGN(auto model, Model::create(data, {options.debug.fold}));
   WALLE_ASSIGN(auto session, model->session(options));
   WALLE_ASSIGN(auto first, session->run(in));
   WALLE_ASSIGN(auto second, session->run(in));

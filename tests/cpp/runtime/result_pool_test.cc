@@ -57,7 +57,7 @@ TEST(ResultPool, SoleIsWhatOneHandleReaches) {
   EXPECT_FALSE(pool.sole(foreign)) << "two handles, none of them the pool's";
 }
 
-// 64 sizes, over and over: no more than two of the largest stay.
+// 64 sizes, over and over: what the last runs have used, and no more than one of the largest below it.
 TEST(ResultPool, ManySizesShareFewBlocks) {
   ResultPool pool;
   std::vector<size_t> hints(64, 0);
@@ -65,7 +65,7 @@ TEST(ResultPool, ManySizesShareFewBlocks) {
     for (int64_t size = 0; size < 64; ++size) {
       lent(pool, 1000 * (1 + (size * 37) % 64), hints[size]);
       pool.end_run();
-      ASSERT_LE(pool.free_bytes(), 2 * 4 * 64'000) << "pass " << pass << " size " << size;
+      ASSERT_LE(pool.free_bytes(), 3 * 4 * 64'000) << "pass " << pass << " size " << size;
     }
 }
 
@@ -84,7 +84,8 @@ TEST(ResultPool, AGrowingResultMovesRarely) {
     }
     before = now;
     pool.end_run();
-    ASSERT_LE(pool.free_bytes() + pool.lent_bytes(), 3 * now.bytes()) << "step " << step;
+    // Two blocks that are a quarter too large, and smaller ones that add up to one.
+    ASSERT_LE(pool.free_bytes() + pool.lent_bytes(), 3.5 * static_cast<double>(now.bytes())) << "step " << step;
   }
   EXPECT_LE(moved, 2 * 16) << "two blocks of each of at most 16 sizes";
 }
