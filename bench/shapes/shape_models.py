@@ -6,6 +6,7 @@ Weights are drawn from a fixed seed; what they compute means nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,7 @@ def perceptron() -> onnx.ModelProto:
     """Linear layers as torch exports them on a dynamic batch: Gemm with transposed weights."""
     g, x = Graph(), "x"
     sizes = [784, 512, 256, 10]
-    for given, made in zip(sizes, sizes[1:], strict=False):
+    for given, made in pairwise(sizes):
         x = g.node("Relu", g.node("Gemm", x, g.weight(made, given), g.weight(made), transB=1))
     g.node("Identity", x, to="y")
     return g.model({"x": ["batch", 784]}, ["y"])

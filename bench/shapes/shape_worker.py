@@ -1,7 +1,7 @@
-"""A process that runs passes of one model on one engine: a line on stdin is a pass, a line of JSON its answer.
+"""A process that runs passes of one model on one engine: a line on stdin is a pass, one of JSON its answer.
 
-``python shape_worker.py ENGINE MODEL THREADS FILE``; the answer has the seconds of each call, and the resident
-memory at the end.
+``python shape_worker.py ENGINE MODEL THREADS FILE``; the answer has the seconds of each call, and the
+resident memory at the end.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import shape_models
 from shape_models import Feeds
@@ -35,7 +36,7 @@ def engine(name: str, path: str, threads: int) -> Run:
 
 def resident() -> int:
     """Bytes, as the kernel counts them."""
-    with open("/proc/self/status") as status:
+    with Path("/proc/self/status").open() as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
 
 

@@ -1,8 +1,8 @@
 """Shapes that change with every call, beside onnxruntime: time per call, and the memory held at the end.
 
-A decoder whose cache grows by a token, an encoder over random lengths, linear layers over batches of 1 to 128
-four times, convolutions over 64 picture sizes. Each engine runs in a process of its own, pass by pass in turn,
-so that both see the same machine; a pass after the first meets no new shape.
+A decoder whose cache grows by a token, an encoder over random lengths, linear layers over batches of 1 to
+128 four times, convolutions over 64 picture sizes. Each engine runs in a process of its own, pass by pass in
+turn, so that both see the same machine; a pass after the first meets no new shape.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Worker:
 
 
 @pytest.fixture(scope="module", params=list(shape_models.MODELS))
-def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def model(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
     path = tmp_path_factory.mktemp("shapes") / f"{request.param}.onnx"
     onnx.save(shape_models.MODELS[request.param](), path)
     yield request.param, path

@@ -1,5 +1,5 @@
-"""Results are memory of their own: whatever is written into one changes no other, no later run, no session and
-no saved file. Asked of every case as it is, and with its inputs turned into constants, which are folded.
+"""Results are memory of their own: whatever is written into one changes no other, no later run, no session
+and no saved file. Asked of every case as it is, and with its inputs turned into constants, which are folded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def _same(got: Values, want: Values) -> bool:
     """To the bit: NaN equals NaN, strings and lists as they are."""
     for name, value in want.items():
         mine, theirs = _arrays(got[name]), _arrays(value)
-        if len(mine) != len(theirs) or any(a.tobytes() != b.tobytes() for a, b in zip(mine, theirs, strict=True)):
+        if len(mine) != len(theirs) or any(
+            a.tobytes() != b.tobytes() for a, b in zip(mine, theirs, strict=True)
+        ):
             return False
     return True
 

@@ -11,9 +11,9 @@ Result<Handle> AddressedMemory::allocate(int64_t bytes) {
   // A negative size would become a huge one; it can only come of an overflow, which is no reason to crash.
   void* block = bytes < 0 ? nullptr : base::aligned_allocate(bytes);
   if (!block)
-    return resource_error("request for " + std::to_string(bytes) + " bytes of " + std::string(name()) + " memory was refused",
-                          "enough free memory", "allocate",
-                          "use a smaller input or batch, or close other sessions");
+    return resource_error(
+        "request for " + std::to_string(bytes) + " bytes of " + std::string(name()) + " memory was refused",
+        "enough free memory", "allocate", "use a smaller input or batch, or close other sessions");
   return of(block);
 }
 

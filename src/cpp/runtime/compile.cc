@@ -4,7 +4,6 @@
 #include "runtime/infer_shapes.h"
 #include "runtime/lower_node.h"
 #include "runtime/merge.h"
-#include "runtime/model.h"
 #include "runtime/plan_log.h"
 #include "runtime/segment_builder.h"
 #include "search/machine_costs.h"
@@ -46,7 +45,7 @@ Result<std::unique_ptr<Segment>> compile(const ir::Graph& graph, int begin, cons
   ops::Program program = builder.take_program();
   WALLE_ASSIGN(const search::SearchOptions options, search_options(shared));
   WALLE_TRY(merge(program, shared.backends, shared.options, options));
-  shared.model->folded().share(program);
+  shared.made->folded.share(program);
   WALLE_ASSIGN(search::Plan plan, search::make_plan(program, shared.backends, options));
   // The plan is made ready to run: kernels prepared, operands resolved.
   WALLE_ASSIGN(segment->executable,

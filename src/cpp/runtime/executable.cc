@@ -37,8 +37,8 @@ Result<Tensor> Executable::result_memory(size_t output, ResultPool& pool, std::s
   return pool.lend(value.dtype, value.shape, hints_[output]);
 }
 
-Result<std::vector<Tensor>> Executable::make_results(std::span<const Tensor* const> inputs,
-                                                     ResultPool& pool, std::span<const Tensor> given) {
+Result<std::vector<Tensor>> Executable::make_results(std::span<const Tensor* const> inputs, ResultPool& pool,
+                                                     std::span<const Tensor> given) {
   std::vector<Tensor> results(program_.outputs.size());
   for (size_t i = 0; i < results.size(); ++i) {
     const ops::Ref r = program_.outputs[i];

@@ -35,9 +35,9 @@ class Executable {
                                                   backends::ConstantCache* constants);
 
   // inputs as program().inputs; results as program().outputs. Results lie in memory of the pool; one that is
-  // an input, a constant of the program or a second name of another result shares its bytes. `given` is empty or has a tensor per result, the
-  // undefined one for none: what the plan computes into memory of its own it computes into that one instead.
-  // Precondition: of the result's dtype and shape.
+  // an input, a constant of the program or a second name of another result shares its bytes. `given` is empty
+  // or has a tensor per result, the undefined one for none: what the plan computes into memory of its own it
+  // computes into that one instead. Precondition: of the result's dtype and shape.
   Result<std::vector<Tensor>> run(std::span<const Tensor* const> inputs, SessionMemory& memory,
                                   Profiler* profiler, RunControl* control = nullptr,
                                   std::span<const Tensor> given = {});
@@ -71,8 +71,8 @@ class Executable {
 
   bool arenas_stand(const Arenas& arenas) const;
   Status bind_arenas(Arenas& arenas);
-  Result<std::vector<Tensor>> make_results(std::span<const Tensor* const> inputs,
-                                           ResultPool& pool, std::span<const Tensor> given);
+  Result<std::vector<Tensor>> make_results(std::span<const Tensor* const> inputs, ResultPool& pool,
+                                           std::span<const Tensor> given);
   Result<Tensor> result_memory(size_t output, ResultPool& pool, std::span<const Tensor> given);
   Status run_steps(Profiler* profiler, RunControl* control);
   Status execute(const BoundStep& step) const;
@@ -93,7 +93,7 @@ class Executable {
   std::vector<Patch> output_patches_;
   std::vector<Patch> arena_patches_;
   std::vector<backends::Handle> bound_arenas_;  // per memory of the plan
-  std::vector<size_t> hints_;  // where the pool gave memory to each result last time
+  std::vector<size_t> hints_;                   // where the pool gave memory to each result last time
 };
 
 }  // namespace walle::runtime

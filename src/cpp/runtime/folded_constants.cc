@@ -52,8 +52,7 @@ const FoldedConstants::Fold* FoldedConstants::find(uint64_t key, const ops::Prog
     const Fold& known = it->second;
     if (known.node.op == node.op && known.node.attributes == node.attributes &&
         known.node.raster == node.raster && known.node.loop == node.loop &&
-        known.results.size() == one_node.outputs.size() &&
-        std::ranges::equal(known.sources, sources, same))
+        known.results.size() == one_node.outputs.size() && std::ranges::equal(known.sources, sources, same))
       return &known;
   }
   return nullptr;
@@ -77,7 +76,8 @@ void FoldedConstants::share(ops::Program& program) {
       continue;
     const uint64_t key = digest(*value.constant);
     const auto [first, last] = shared_.equal_range(key);
-    const auto known = std::find_if(first, last, [&](const auto& e) { return e.second.identical(*value.constant); });
+    const auto known =
+        std::find_if(first, last, [&](const auto& e) { return e.second.identical(*value.constant); });
     if (known != last)
       value.constant = known->second;
     else

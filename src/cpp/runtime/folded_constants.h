@@ -1,12 +1,12 @@
-// FoldedConstants: what plans make of a model's constants while they are compiled - transposed, scaled and cut
-// weights - made once for all plans, whatever their shapes.
+// FoldedConstants: what plans make of a model's constants while they are compiled - transposed, scaled and
+// cut weights - made once for all plans, whatever their shapes.
 //
-// Without it each plan had weights of its own, and packed them again: an MLP of 1.6 MB grew to 1.7 GB over 512
-// batch sizes. Two ways lead here. Folding a node asks before it computes; and what passes compute themselves
-// (a scale folded into weights) is compared by content once the program stands.
+// Without it each plan had weights of its own, and packed them again: an MLP of 1.6 MB grew to 1.7 GB over
+// 512 batch sizes. Two ways lead here. Folding a node asks before it computes; and what passes compute
+// themselves (a scale folded into weights) is compared by content once the program stands.
 //
 // Thread-safe. An entry lives as long as some plan, or an entry that lives, holds what it made: the model's
-// sessions drop plans, and then call Model::forget_unused().
+// sessions drop plans, and then call ModelConstants::forget_unused().
 #pragma once
 
 #include <functional>

@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "runtime/compile.h"
 #include "runtime/declared.h"
-#include "runtime/model.h"
 #include "runtime/node_context.h"
 
 namespace walle::runtime {
@@ -114,7 +113,7 @@ void GraphRunner::keep(std::unique_ptr<Segment> segment) {
       times_.dropped.total_us += step.total_us;
     }
     segments_.erase(segments_.begin());
-    shared_.model->forget_unused();
+    shared_.made->forget_unused();
   }
   segments_.push_back(std::move(segment));
 }

@@ -109,15 +109,6 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
   return std::make_unique<Session>(shared_from_this(), options, std::move(backends));
 }
 
-void Model::forget_unused() const {
-  const std::scoped_lock lock(folded_.mutex(), prepared_.mutex());
-  HandleCount counts;
-  folded_.count(counts);
-  prepared_.count(counts);
-  prepared_.drop_unused(counts);
-  folded_.drop_unused(counts);
-}
-
 Status Model::check_inputs(const std::vector<ir::RuntimeValue>& inputs) const {
   std::map<std::string, int64_t> symbols;
   for (size_t i = 0; i < graph().inputs.size(); ++i)

@@ -9,9 +9,8 @@
 
 #include "ir/graph.h"
 #include "ir/runtime_value.h"
-#include "runtime/folded_constants.h"
+#include "runtime/model_constants.h"
 #include "runtime/options.h"
-#include "runtime/prepared_constants.h"
 
 namespace walle::runtime {
 
@@ -32,10 +31,7 @@ class Model : public std::enable_shared_from_this<Model> {
   const ir::Graph& graph() const { return data_.graph; }
   // What a file of this model holds: folded too, but for a model with overridable inputs.
   const ir::ModelData& stored() const { return unfolded_ ? *unfolded_ : data_; }
-  PreparedConstants& prepared() const { return prepared_; }
-  FoldedConstants& folded() const { return folded_; }
-  // What was folded and packed for plans that are gone goes as well.
-  void forget_unused() const;
+  ModelConstants& constants() const { return constants_; }
 
   // The model with these overridable inputs, named in the order of graph().overridable, behind its other
   // inputs. Nothing that depends on them is folded.
@@ -52,8 +48,7 @@ class Model : public std::enable_shared_from_this<Model> {
   ir::ModelData data_;
   ModelOptions options_;
   std::optional<ir::ModelData> unfolded_;  // of a model with overridable inputs
-  mutable PreparedConstants prepared_;
-  mutable FoldedConstants folded_;
+  mutable ModelConstants constants_;
 };
 
 }  // namespace walle::runtime

@@ -2,8 +2,8 @@
 // shared by its sessions.
 //
 // Thread-safe. Each entry keeps its sources alive, so an address in use as a key cannot be given to another
-// tensor; it goes with the last plan that holds them, or with the model. Sources that lie in a file leave memory once something was made of them; whoever reads them after
-// all gets them from the file again.
+// tensor; it goes with the last plan that holds them, or with the model. Sources that lie in a file leave
+// memory once something was made of them; whoever reads them after all gets them from the file again.
 #pragma once
 
 #include <map>

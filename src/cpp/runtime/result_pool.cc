@@ -81,9 +81,8 @@ Result<Tensor> ResultPool::lend(DType dtype, const Shape& shape, size_t& hint) {
 bool ResultPool::sole(const Tensor& tensor) const {
   const long handles = tensor.buffer().handles();
   if (handles == 1) return true;
-  return handles == 2 && std::ranges::any_of(entries_, [&](const Entry& e) {
-           return e.buffer.shares(tensor.buffer());
-         });
+  return handles == 2 &&
+         std::ranges::any_of(entries_, [&](const Entry& e) { return e.buffer.shares(tensor.buffer()); });
 }
 
 void ResultPool::end_run() {

@@ -19,13 +19,13 @@ namespace walle::runtime {
 
 class ResultPool {
  public:
-  // Memory that nobody holds, with any content. `hint` is the caller's own: where it was given some last time,
-  // which makes a stream of equal requests one comparison.
+  // Memory that nobody holds, with any content. `hint` is the caller's own: where it was given some last
+  // time, which makes a stream of equal requests one comparison.
   Result<Tensor> lend(DType dtype, const Shape& shape, size_t& hint);
   // Whether nobody but the pool and whoever holds this tensor can reach its bytes.
   bool sole(const Tensor& tensor) const;
-  // Forgets blocks that a caller has kept over a whole run (they are the caller's from now on) and frees those
-  // that no run has needed for a while.
+  // Forgets blocks that a caller has kept over a whole run (they are the caller's from now on) and frees
+  // those that no run has needed for a while.
   void end_run();
   // What it would lend again, and what somebody holds.
   int64_t free_bytes() const;

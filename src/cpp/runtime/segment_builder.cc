@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "runtime/claims.h"
 #include "runtime/fold.h"
-#include "runtime/model.h"
 
 namespace walle::runtime {
 
@@ -25,7 +24,7 @@ constexpr int64_t kPartNodes = base::kMaxPlanNodes / 4;
 ops::LowerOptions lower_options(const SharedState& shared) {
   ops::LowerOptions options;
   options.fold = [&shared](const ops::Program& one_node) {
-    return shared.model->folded().get(one_node, fold_program);
+    return shared.made->folded.get(one_node, fold_program);
   };
   // Values that decide shapes are always computed while planning; without the option, nothing larger is.
   if (!shared.options.debug.fold) options.fold_limit_bytes = kShapeValueBytes;

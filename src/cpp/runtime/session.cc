@@ -15,10 +15,10 @@ namespace walle::runtime {
 Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
                  std::vector<const backends::Backend*> backends)
     : model_(std::move(model)),
-      shared_{.model = model_.get(),
+      shared_{.made = &model_->constants(),
               .options = std::move(options),
               .backends = std::move(backends),
-              .constants = &model_->prepared()},
+              .constants = &model_->constants().prepared},
       runner_(model_->graph(), shared_) {
   if (std::string folder = plan_folder(shared_.options); !folder.empty())
     shared_.cache = std::make_unique<search::PlanCache>(base::Env::system(), std::move(folder));
@@ -26,14 +26,14 @@ Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
   std::string weights = build ? weights_folder(shared_.options) : "";
   if (weights.empty()) return;
   WeightsCache cache(base::Env::system(), std::move(weights), build);
-  shared_.weights = std::make_unique<KeptConstants>(model_->prepared(), std::move(cache));
+  shared_.weights = std::make_unique<KeptConstants>(model_->constants().prepared, std::move(cache));
   shared_.constants = shared_.weights.get();
 }
 
 Session::~Session() {
   variants_.clear();
   runner_.drop_plans();
-  model_->forget_unused();
+  model_->constants().forget_unused();
 }
 
 namespace {
@@ -106,7 +106,7 @@ Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& opt
   WALLE_TRY(model->check_inputs(inputs));
   // Reading a file that was cut would end the process; asking takes 0.2 us a file.
   WALLE_TRY(ir::check_files(model_->data()));
-  WALLE_TRY(model_->prepared().check_files());
+  WALLE_TRY(model_->constants().prepared.check_files());
   for (ir::RuntimeValue& v : inputs) WALLE_TRY(make_booleans_plain(v));
   if (!options.results.empty()) WALLE_TRY(check_result_memory(model->graph(), options.results, inputs));
   Borrowed borrowed;
@@ -198,8 +198,8 @@ MemoryReport Session::memory() {
                       .arena = shared_.memory.arenas.bytes(),
                       .free = shared_.memory.results.free_bytes(),
                       .lent = shared_.memory.results.lent_bytes(),
-                      .packed = model_->prepared().bytes(),
-                      .folded = model_->folded().bytes()};
+                      .packed = model_->constants().prepared.bytes(),
+                      .folded = model_->constants().folded.bytes()};
   for (const auto& [names, variant] : variants_) report.plans += variant.runner->plan_count();
   return report;
 }

@@ -3,6 +3,7 @@
 
 #include "backends/backend.h"
 #include "runtime/kept_constants.h"
+#include "runtime/model_constants.h"
 #include "runtime/options.h"
 #include "runtime/profiler.h"
 #include "runtime/run_control.h"
@@ -12,10 +13,8 @@
 
 namespace walle::runtime {
 
-class Model;
-
 struct SharedState {
-  const Model* model = nullptr;
+  ModelConstants* made = nullptr;  // of the model's constants, by all plans
   SessionOptions options;
   std::vector<const backends::Backend*> backends;
   backends::ConstantCache* constants = nullptr;

@@ -12,7 +12,7 @@ class SessionMemory:
     plans: int  # a number: one per part of a graph and set of shapes, at most ``max_plans`` of each graph
     arena: int  # what plans compute in: one block, as large as the largest plan needs
     free: int  # blocks that the next results are lent from
-    lent: int  # results of the last run that somebody still holds: theirs, and counted so that nothing is hidden
+    lent: int  # results of the last run that somebody still holds: theirs, no part of the total
     packed: int  # weights as kernels want them, shared by the sessions of the model
     folded: int  # weights that plans transposed, scaled or cut, likewise
 

@@ -43,11 +43,11 @@ TEST(FoldedConstants, AreOneForAllShapes) {
   const auto session = *model->session({});
   result(*session, 1);
   result(*session, 40);  // few rows and many may be packed in two ways
-  const size_t folded = model->folded().entries(), packed = model->prepared().entries();
+  const size_t folded = model->constants().folded.entries(), packed = model->constants().prepared.entries();
   EXPECT_GT(folded, 0u) << "nothing was folded: the test has lost its subject";
   for (int64_t n = 41; n < 200; ++n) result(*session, n);
-  EXPECT_EQ(model->folded().entries(), folded);
-  EXPECT_EQ(model->prepared().entries(), packed);
+  EXPECT_EQ(model->constants().folded.entries(), folded);
+  EXPECT_EQ(model->constants().prepared.entries(), packed);
 }
 
 TEST(FoldedConstants, ResultsAreThoseOfAPlanOfItsOwn) {
@@ -64,30 +64,31 @@ TEST(FoldedConstants, SessionsShareThemAndTheLastTakesThemAlong) {
   {
     const auto first = *model->session({});
     result(*first, 3);
-    const size_t folded = model->folded().entries(), packed = model->prepared().entries();
+    const size_t folded = model->constants().folded.entries(), packed = model->constants().prepared.entries();
     {
       const auto second = *model->session({});
       result(*second, 5);
-      EXPECT_EQ(model->folded().entries(), folded);
-      EXPECT_EQ(model->prepared().entries(), packed);
+      EXPECT_EQ(model->constants().folded.entries(), folded);
+      EXPECT_EQ(model->constants().prepared.entries(), packed);
     }
-    EXPECT_EQ(model->folded().entries(), folded) << "the first session still has a plan";
+    EXPECT_EQ(model->constants().folded.entries(), folded) << "the first session still has a plan";
   }
-  EXPECT_EQ(model->folded().entries(), 0u);
-  EXPECT_LE(model->prepared().entries(), 2u) << "of the model's own weights at most";
+  EXPECT_EQ(model->constants().folded.entries(), 0u);
+  EXPECT_LE(model->constants().prepared.entries(), 2u) << "of the model's own weights at most";
 }
 
 TEST(FoldedConstants, WhatDependsOnAShapeGoesWithItsPlan) {
   GraphBuilder b;  // a table of the input's shape is folded for each
   const auto x = b.input("x", DType::float32, {{-1, "n"}, {kWidth, ""}});
-  const auto table = b.node("Expand", {b.floats({1, kWidth}, std::vector<float>(kWidth, 2)), b.node("Shape", {x})});
+  const auto table =
+      b.node("Expand", {b.floats({1, kWidth}, std::vector<float>(kWidth, 2)), b.node("Shape", {x})});
   b.output(b.node("MatMul", {x, b.node("Transpose", {b.node("Exp", {table})})}), "y");
   const auto model = *Model::create(b.data());
   const auto session = *model->session({});
   for (int64_t n = 20; n < 220; ++n) result(*session, n);
   // 64 plans are kept, each with its table and what was made of it.
-  EXPECT_LE(model->folded().entries(), 64u * 4);
-  EXPECT_LE(model->prepared().entries(), 64u * 2);
+  EXPECT_LE(model->constants().folded.entries(), 64u * 4);
+  EXPECT_LE(model->constants().prepared.entries(), 64u * 2);
 }
 
 }  // namespace

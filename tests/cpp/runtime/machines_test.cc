@@ -99,9 +99,9 @@ TEST(Machines, NetworksEqualTheDefinitions) {
     const Network network(seed);
     const auto model = model_of(network.data());
     ASSERT_TRUE(model);
-    const auto want = result_of(*model, network.input(),
-                                {.plan_cache = "off",
-                                 .debug = {.search = false, .fuse = false, .layouts = false}});
+    const auto want =
+        result_of(*model, network.input(),
+                  {.plan_cache = "off", .debug = {.search = false, .fuse = false, .layouts = false}});
     ASSERT_EQ(want.size(), 100u);
     on_each_machine([&] {
       // A model of its own: plans and packed weights of another machine would be found again.

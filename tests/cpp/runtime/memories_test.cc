@@ -57,12 +57,12 @@ TEST(Memories, ResultsDoNotDependOnWhereNodesRun) {
   auto host = *model->session({});
   std::vector<SessionOptions> others{{.backend = "null"}, {.backend = "null,cpu"}, {.backend = "cpu,null"}};
   std::mt19937 rng(test_seed());
-  for (int lot = 0; lot < 20; ++lot)
-    others.push_back({.backend = "cpu,null", .debug = {.placement = rng()}});
+  for (int lot = 0; lot < 20; ++lot) others.push_back({.backend = "cpu,null", .debug = {.placement = rng()}});
   for (const SessionOptions& options : others) {
     auto session = *model->session(options);
     for (const int64_t n : {3, 5, 3}) {
-      expect_same(run(*session, n), run(*host, n), options.backend + " by lot " + std::to_string(options.debug.placement.value_or(0)));
+      expect_same(run(*session, n), run(*host, n),
+                  options.backend + " by lot " + std::to_string(options.debug.placement.value_or(0)));
       if (HasFatalFailure()) return;
     }
   }

@@ -85,7 +85,8 @@ TEST(ResultPool, AGrowingResultMovesRarely) {
     before = now;
     pool.end_run();
     // Two blocks that are a quarter too large, and smaller ones that add up to one.
-    ASSERT_LE(pool.free_bytes() + pool.lent_bytes(), 3.5 * static_cast<double>(now.bytes())) << "step " << step;
+    ASSERT_LE(pool.free_bytes() + pool.lent_bytes(), 3.5 * static_cast<double>(now.bytes()))
+        << "step " << step;
   }
   EXPECT_LE(moved, 2 * 16) << "two blocks of each of at most 16 sizes";
 }

@@ -7,8 +7,8 @@ namespace {
 
 TEST(SessionDebug, EachSwitchHasItsWord) {
   EXPECT_FALSE(parse_debug("")->placement.has_value());
-#define WALLE_SESSION_SWITCH(name)              \
-  EXPECT_TRUE(parse_debug("")->name) << #name;  \
+#define WALLE_SESSION_SWITCH(name)             \
+  EXPECT_TRUE(parse_debug("")->name) << #name; \
   EXPECT_FALSE(parse_debug(#name "=off")->name) << #name;
 #include "runtime/session_switch.inc"
 }
@@ -23,9 +23,9 @@ TEST(SessionDebug, WordsAddUp) {
 }
 
 TEST(SessionDebug, OtherWordsAreRefused) {
-  for (const char* bad :
-       {"search", "search=on", "Search=off", "search=off,", ",", " search=off", "placement=cost", "placement=random",
-        "placement=random:", "placement=random:-1", "placement=random:1x", "placement=random:18446744073709551616"}) {
+  for (const char* bad : {"search", "search=on", "Search=off", "search=off,", ",", " search=off",
+                          "placement=cost", "placement=random", "placement=random:", "placement=random:-1",
+                          "placement=random:1x", "placement=random:18446744073709551616"}) {
     const auto debug = parse_debug(bad);
     ASSERT_FALSE(debug.ok()) << bad;
     EXPECT_EQ(debug.error().group(), base::ErrorGroup::argument);
