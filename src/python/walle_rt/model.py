@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from . import _core, maps, strings
 from .errors import ArgumentError
@@ -120,7 +121,7 @@ class Model:
             ModelError: the model cannot be prepared.
             ResourceError: memory is short.
         """
-        options = {
+        options: dict[str, Any] = {
             "backend": check_text("backend", backend),
             "threads": thread_count(threads),
             "precision": check_text("precision", precision),
