@@ -16,6 +16,7 @@ LIMIT_NAMES = {
     "state": "state_bytes",
     "log": "log_bytes",
 }
+_MOST_DIGITS = 15  # of a number of 64 bits, with its unit
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -29,7 +30,8 @@ def parse_limits(pairs: list[str]) -> dict[str, Any]:
         sized = LIMIT_NAMES.get(name, "").endswith("_bytes")
         unit = UNITS.get(text[-1:].lower(), 0) if sized else 0
         digits = text[:-1] if unit else text
-        if name not in LIMIT_NAMES or not digits.isdigit():
+        whole = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+        if name not in LIMIT_NAMES or not whole:
             expected = f"NAME=NUMBER with NAME one of {', '.join(LIMIT_NAMES)}"
             raise ArgumentError.of(
                 f"limit '{pair}'", expected, "--limits", "for example --limits heap=32M --limits wall=500"
