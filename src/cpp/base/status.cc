@@ -51,55 +51,49 @@ std::string Error::message() const {
   return out;
 }
 
-Error& Error::within(std::string_view outer) {
+Error& Error::within(Text outer) {
   if (state_ == nullptr) return *this;
   // From the outside in, as a path is read.
-  const std::string place = repaired_utf8(std::string(outer));
+  const std::string place = repaired_utf8(outer.str());
   std::string& where = state_->text.where;
   where = where.empty() ? place : place + ", " + where;
   return *this;
 }
 
 namespace {
-Error make(ErrorGroup group, std::string_view given, std::string_view expected, std::string_view where,
-           std::string_view next) {
-  return Error(group, {.given = std::string(given),
-                       .expected = std::string(expected),
-                       .where = std::string(where),
-                       .next = std::string(next)});
+Error make(ErrorGroup group, Text given, Text expected, Text where, Text next) {
+  return Error(group,
+               {.given = given.str(), .expected = expected.str(), .where = where.str(), .next = next.str()});
 }
 }  // namespace
 
-Error argument_error(std::string_view given, std::string_view expected, std::string_view where,
-                     std::string_view next) {
+Error argument_error(Text given, Text expected, Text where, Text next) {
   return make(ErrorGroup::argument, given, expected, where, next);
 }
-Error model_error(std::string_view given, std::string_view expected, std::string_view where,
-                  std::string_view next) {
+Error model_error(Text given, Text expected, Text where, Text next) {
   return make(ErrorGroup::model, given, expected, where, next);
 }
-Error resource_error(std::string_view given, std::string_view expected, std::string_view where,
-                     std::string_view next) {
+Error resource_error(Text given, Text expected, Text where, Text next) {
   return make(ErrorGroup::resource, given, expected, where, next);
 }
-Error backend_error(std::string_view given, std::string_view expected, std::string_view where,
-                    std::string_view next) {
+Error backend_error(Text given, Text expected, Text where, Text next) {
   return make(ErrorGroup::backend, given, expected, where, next);
 }
-Error timeout_error(std::string_view given, std::string_view expected, std::string_view where,
-                    std::string_view next) {
+Error task_error(Text given, Text expected, Text where, Text next) {
+  return make(ErrorGroup::task, given, expected, where, next);
+}
+Error timeout_error(Text given, Text expected, Text where, Text next) {
   return make(ErrorGroup::timeout, given, expected, where, next);
 }
-Error network_error(std::string_view given, std::string_view expected, std::string_view where,
-                    std::string_view next) {
+Error network_error(Text given, Text expected, Text where, Text next) {
   return make(ErrorGroup::network, given, expected, where, next);
 }
-Error cancelled_error(std::string_view given, std::string_view where) {
+Error cancelled_error(Text given, Text where) {
   return make(ErrorGroup::cancelled, given, "a run that is left alone", where,
               "run again when the result is wanted: the session can be used as before");
 }
 // Expected and next are the same for all: the reader cannot mend it, only report it.
-Error internal_error(std::string_view given, std::string_view where) {
+Error internal_error(Text given, Text where) {
   return make(ErrorGroup::internal, given, "an invariant of the runtime to hold", where,
               "report this with the model or script that caused it");
 }

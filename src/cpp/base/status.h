@@ -11,6 +11,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/text.h"
+
 namespace walle::base {
 
 enum class ErrorGroup { argument, model, resource, backend, task, network, internal, timeout, cancelled };
@@ -66,7 +68,7 @@ class [[nodiscard]] Error {
   std::string message() const;
 
   // Adds an outer place ("node 'conv1' (Conv)") in front of the one already named.
-  Error& within(std::string_view outer);
+  Error& within(Text outer);
   Error of_kind(ErrorKind kind) &&;
 
  private:
@@ -79,21 +81,16 @@ class [[nodiscard]] Error {
   State* state_ = nullptr;
 };
 
-Error argument_error(std::string_view given, std::string_view expected, std::string_view where,
-                     std::string_view next);
-Error model_error(std::string_view given, std::string_view expected, std::string_view where,
-                  std::string_view next);
-Error resource_error(std::string_view given, std::string_view expected, std::string_view where,
-                     std::string_view next);
-Error backend_error(std::string_view given, std::string_view expected, std::string_view where,
-                    std::string_view next);
-Error timeout_error(std::string_view given, std::string_view expected, std::string_view where,
-                    std::string_view next);
+Error argument_error(Text given, Text expected, Text where, Text next);
+Error model_error(Text given, Text expected, Text where, Text next);
+Error resource_error(Text given, Text expected, Text where, Text next);
+Error backend_error(Text given, Text expected, Text where, Text next);
+Error task_error(Text given, Text expected, Text where, Text next);
+Error timeout_error(Text given, Text expected, Text where, Text next);
 // What came over the network, or did not: a server that does not answer, a reply that cannot be believed.
-Error network_error(std::string_view given, std::string_view expected, std::string_view where,
-                    std::string_view next);
-Error cancelled_error(std::string_view given, std::string_view where);
-Error internal_error(std::string_view given, std::string_view where);
+Error network_error(Text given, Text expected, Text where, Text next);
+Error cancelled_error(Text given, Text where);
+Error internal_error(Text given, Text where);
 
 class [[nodiscard]] Status {
  public:
@@ -147,6 +144,7 @@ using base::network_error;
 using base::resource_error;
 using base::Result;
 using base::Status;
+using base::task_error;
 using base::timeout_error;
 }  // namespace walle
 

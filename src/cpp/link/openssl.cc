@@ -1,7 +1,6 @@
 #include "link/openssl.h"
 
 #include "base/libcrypto.h"
-#include "link/text.h"
 
 namespace walle::link {
 

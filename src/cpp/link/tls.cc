@@ -6,7 +6,6 @@
 #include <array>
 
 #include "base/bytes.h"
-#include "link/text.h"
 
 namespace walle::link {
 

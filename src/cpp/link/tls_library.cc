@@ -5,7 +5,6 @@
 #include <initializer_list>
 
 #include "base/libcrypto.h"
-#include "link/text.h"
 
 namespace walle::link {
 

@@ -1,5 +1,4 @@
 #include "link/transport.h"
-#include "link/text.h"
 
 namespace walle::link {
 

@@ -7,7 +7,6 @@
 #include <atomic>
 
 #include "base/libcrypto.h"
-#include "link/text.h"
 
 namespace walle::link {
 

@@ -5,7 +5,6 @@
 #include "base/unreached.h"
 #include "link/agent/agent.h"
 #include "link/package/package.h"
-#include "link/text.h"
 #include "link/trust/json.h"
 
 namespace walle::link {

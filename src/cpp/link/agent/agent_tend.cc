@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "link/agent/agent.h"
 #include "link/package/package.h"
-#include "link/text.h"
 
 namespace walle::link {
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "base/bytes.h"
-#include "link/text.h"
 
 namespace walle::link {
 

@@ -1,7 +1,6 @@
 #include "link/agent/device_key.h"
 
 #include "base/libcrypto.h"
-#include "link/text.h"
 
 namespace walle::link {
 

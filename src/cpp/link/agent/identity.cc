@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "link/crypto.h"
 #include "link/limits.h"
-#include "link/text.h"
 #include "link/trust/json.h"
 #include "store/twin_file.h"
 

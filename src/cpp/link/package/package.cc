@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/names.h"
-#include "link/text.h"
 
 namespace walle::link {
 

@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "link/package/package.h"
-#include "link/text.h"
 #include "schemas/package_generated.h"
 
 namespace walle::link {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "link/text.h"
 
 namespace walle::link {
 

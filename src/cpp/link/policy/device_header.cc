@@ -10,7 +10,6 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/nearest_name.h"
-#include "link/text.h"
 
 namespace walle::link {
 

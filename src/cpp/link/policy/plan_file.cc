@@ -5,7 +5,6 @@
 
 #include "link/policy/decision_table.h"
 #include "link/policy/plan.h"
-#include "link/text.h"
 #include "schemas/plan_generated.h"
 
 namespace walle::link {

@@ -5,7 +5,6 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "link/text.h"
 #include "schemas/report_generated.h"
 
 namespace walle::link {

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "link/policy/device_header.h"
-#include "link/text.h"
 
 namespace walle::link {
 

@@ -1,5 +1,4 @@
 #include "link/trust/fields.h"
-#include "link/text.h"
 
 namespace walle::link {
 

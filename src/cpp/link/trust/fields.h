@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "link/text.h"
 #include "link/trust/json.h"
 
 namespace walle::link {

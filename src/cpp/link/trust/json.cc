@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "link/limits.h"
-#include "link/text.h"
 
 namespace walle::link {
 

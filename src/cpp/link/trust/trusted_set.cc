@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "link/text.h"
 #include "link/trust/fields.h"
 #include "link/trust/parse.h"
 #include "link/trust/verify.h"

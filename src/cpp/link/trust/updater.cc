@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "link/limits.h"
-#include "link/text.h"
 #include "link/trust/fields.h"
 #include "link/trust/path_match.h"
 

@@ -3,7 +3,6 @@
 #include <span>
 
 #include "link/limits.h"
-#include "link/text.h"
 #include "link/trust/fields.h"
 #include "link/trust/path_match.h"
 #include "link/trust/updater.h"

@@ -1,7 +1,6 @@
 #include "link/tunnel/ack_message.h"
 
 #include "base/bytes.h"
-#include "link/text.h"
 #include "link/tunnel/limits.h"
 
 namespace walle::link {

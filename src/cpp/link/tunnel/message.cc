@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "link/text.h"
 #include "link/tunnel/deflate.h"
 #include "link/tunnel/limits.h"
 

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "base/utf8.h"
-#include "link/text.h"
 
 namespace walle::link {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "link/text.h"
 #include "link/tunnel/limits.h"
 
 namespace walle::link {

@@ -1,5 +1,4 @@
 #include "link/tunnel/tls_socket.h"
-#include "link/text.h"
 
 #include <fcntl.h>
 #include <netdb.h>

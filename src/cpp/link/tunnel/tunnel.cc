@@ -5,7 +5,6 @@
 #include <chrono>
 #include <limits>
 
-#include "link/text.h"
 #include "link/tunnel/ack_message.h"
 
 namespace walle::link {
