@@ -219,8 +219,7 @@ Result<UnaryKind> unary_kernel(Unary op, DType dtype) {
       if (tensor::is_integer(dtype)) return UnaryKind::bit_not;
       break;
   }
-  return argument_error(std::string("'") + (op == Unary::negative ? "-" : "~") + "' of " +
-                            std::string(dtype_name(dtype)),
+  return argument_error({"'", op == Unary::negative ? "-" : "~", "' of ", dtype_name(dtype)},
                         "an operator that the element type has", "", "use astype()")
       .of_kind(base::ErrorKind::wrong_type);
 }

@@ -10,7 +10,7 @@ Result<Tensor> allocate(DType dtype, const Shape& shape, Budget& budget) {
   WALLE_ASSIGN(const Shape checked, Shape::checked(shape.dims(), dtype_size(dtype), ""));
   const int64_t bytes = checked.elements() * dtype_size(dtype);
   if (!budget.take(bytes))
-    return resource_error(std::to_string(bytes) + " bytes for a tensor", "memory within the limit", "",
+    return resource_error({bytes, " bytes for a tensor"}, "memory within the limit", "",
                           "use smaller tensors, or raise the limit")
         .of_kind(base::ErrorKind::no_memory);
   Result<Buffer> buffer = eager_buffer(static_cast<size_t>(bytes));

@@ -69,8 +69,8 @@ Result<Tensor> astype(const Strided& from, DType dtype, Budget& budget) {
 Status assign(const Strided& to, const Strided& from, Budget& budget) {
   WALLE_ASSIGN(const Shape shape, tensor::broadcast(to.shape(), from.shape()));
   if (!(shape == to.shape()))
-    return argument_error("values of the shape " + from.shape().text(),
-                          "a shape that broadcasts to " + to.shape().text(), "", "reshape the values");
+    return argument_error({"values of the shape ", from.shape().text()},
+                          {"a shape that broadcasts to ", to.shape().text()}, "", "reshape the values");
   if (to.shape().elements() == 0) return {};
   // Two views of one memory may overlap, and a copy costs less than to find out.
   const bool shared = to.data == from.data;

@@ -22,8 +22,8 @@ constexpr Facts kFacts[] = {
 };
 static_assert(std::size(kFacts) == static_cast<size_t>(Binary::greater_equal) + 1);
 
-Error not_defined(Binary op, DType dtype, const char* next) {
-  return argument_error("'" + std::string(symbol(op)) + "' of " + std::string(dtype_name(dtype)),
+Error not_defined(Binary op, DType dtype, Text next) {
+  return argument_error({"'", symbol(op), "' of ", dtype_name(dtype)},
                         "an operator that the element type has", "", next)
       .of_kind(base::ErrorKind::wrong_type);
 }

@@ -62,9 +62,8 @@ DType promote(DType array, Number::Kind weak) {
 
 namespace {
 
-Error does_not_fit(const std::string& given, DType dtype) {
-  return argument_error(given, "a number that " + std::string(dtype_name(dtype)) + " holds", "",
-                        "use a wider dtype")
+Error does_not_fit(Text given, DType dtype) {
+  return argument_error(given, {"a number that ", dtype_name(dtype), " holds"}, "", "use a wider dtype")
       .of_kind(base::ErrorKind::overflow);
 }
 
@@ -111,12 +110,11 @@ Result<Element> element_of(const Number& number, DType dtype) {
   if (number.kind != Number::Kind::real) return element_of_integer(number, dtype);
   if (tensor::is_integer(dtype)) {
     if (!std::isfinite(number.real))
-      return argument_error("the number " + std::to_string(number.real), "a finite number", "",
+      return argument_error({"the number ", number.real}, "a finite number", "",
                             "use a dtype of floating point");
     // 2^63 and -2^63 are exact; between them every whole part is an int64.
     constexpr double kTop = 9223372036854775808.0;
-    if (number.real >= kTop || number.real < -kTop)
-      return does_not_fit("the number " + std::to_string(number.real), dtype);
+    if (number.real >= kTop || number.real < -kTop) return does_not_fit({"the number ", number.real}, dtype);
     Number whole;
     whole.integer = static_cast<int64_t>(number.real);
     return element_of_integer(whole, dtype);

@@ -77,7 +77,7 @@ Status check_elements(Reduction op, const Shape& shape, const std::vector<int>& 
   for (const int axis : axes) count *= shape[axis];
   if (has_neutral || count != 0) return {};
   return argument_error("no elements along the axes", "at least one", "",
-                        "the tensor has the shape " + shape.text());
+                        {"the tensor has the shape ", shape.text()});
 }
 
 void run(Reduction op, const Shape& shape, const std::vector<int>& axes, DType dtype, const void* in,

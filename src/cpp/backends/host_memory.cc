@@ -11,9 +11,9 @@ Result<Handle> AddressedMemory::allocate(int64_t bytes) {
   // A negative size would become a huge one; it can only come of an overflow, which is no reason to crash.
   void* block = bytes < 0 ? nullptr : base::aligned_allocate(bytes);
   if (!block)
-    return resource_error(
-        "request for " + std::to_string(bytes) + " bytes of " + std::string(name()) + " memory was refused",
-        "enough free memory", "allocate", "use a smaller input or batch, or close other sessions");
+    return resource_error({"request for ", bytes, " bytes of ", name(), " memory was refused"},
+                          "enough free memory", "allocate",
+                          "use a smaller input or batch, or close other sessions");
   return of(block);
 }
 
@@ -23,7 +23,7 @@ namespace {
 Status move_bytes(void* to, const void* from, int64_t bytes, std::string_view memory) {
   // pointer() gives null for a handle of another memory, and a host pointer may be one of somebody else's.
   if (!to || !from)
-    return internal_error("a copy between memories that neither side knows", std::string(memory) + " memory");
+    return internal_error("a copy between memories that neither side knows", {memory, " memory"});
   base::copy_bytes(to, from, bytes);
   return {};
 }
@@ -42,10 +42,9 @@ Status AddressedMemory::copy_within(Handle to, Handle from, int64_t bytes) {
 }
 
 namespace {
-Error foreign(const Memory& own, const char* what, size_t i, Handle h) {
-  return internal_error(
-      std::string(what) + " " + std::to_string(i) + " lies in " + std::string(h.memory()->name()) + " memory",
-      "a kernel that computes in " + std::string(own.name()) + " memory");
+Error foreign(const Memory& own, Text what, size_t i, Handle h) {
+  return internal_error({what, " ", i, " lies in ", h.memory()->name(), " memory"},
+                        {"a kernel that computes in ", own.name(), " memory"});
 }
 }  // namespace
 

@@ -89,7 +89,7 @@ class Memory {
   // with one handle of each. Takes effect behind all work given to either before.
   virtual bool reaches(const Memory& /*other*/) const { return false; }
   virtual Status bring_across(Handle /*to*/, Handle /*from*/, DType, const Shape&, int /*threads*/) {
-    return internal_error("a copy to a memory that is not reached", std::string(name()) + " memory");
+    return internal_error("a copy to a memory that is not reached", {name(), " memory"});
   }
   // The bytes as the host sees them; nullptr where it does not.
   virtual std::byte* visible(Handle) const { return nullptr; }

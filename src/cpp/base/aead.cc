@@ -58,8 +58,8 @@ unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned ch
 
 Result<std::shared_ptr<Aead>> Aead::open(std::string_view key) {
   if (key.size() != kKeyBytes)
-    return argument_error("a key of " + std::to_string(key.size()) + " bytes", "32 bytes, for AES-256",
-                          "encryption at rest", "derive one of that size, or draw it with os.urandom(32)");
+    return argument_error({"a key of ", key.size(), " bytes"}, "32 bytes, for AES-256", "encryption at rest",
+                          "derive one of that size, or draw it with os.urandom(32)");
   const Libcrypto& crypto = libcrypto();
   if (!crypto.whole)
     return resource_error("no libcrypto.so.3 or libcrypto.so.1.1", "OpenSSL's libcrypto",
@@ -93,8 +93,8 @@ Aead::~Aead() {
 }
 
 Result<std::string> Aead::seal(std::string_view plain, std::string_view bound) {
-  const Error failed = internal_error("libcrypto could not seal " + std::to_string(plain.size()) + " bytes",
-                                      "encryption at rest");
+  const Error failed =
+      internal_error({"libcrypto could not seal ", plain.size(), " bytes"}, "encryption at rest");
   if (plain.size() > kMostBytes) return failed;
   const std::lock_guard lock(lock_);
   std::string out(kSealBytes + plain.size(), '\0');

@@ -18,14 +18,14 @@ namespace walle::base {
 
 namespace {
 
-Error io_error(std::string_view verb, const std::string& path, int code) {
+Error io_error(Text verb, Text path, int code) {
   // One next step for what users meet; the rest is the system's text.
   const char* next = code == ENOSPC   ? "free space on the disk or lower the quota"
                      : code == EROFS  ? "choose a directory on a writable file system"
                      : code == EACCES ? "check the permissions of the directory"
                                       : "check the path and the state of the disk";
-  return resource_error("cannot " + std::string(verb) + " '" + path + "': " + std::strerror(code),
-                        "the operation to succeed", "file " + path, next);
+  return resource_error({"cannot ", verb, " '", path, "': ", std::strerror(code)}, "the operation to succeed",
+                        {"file ", path}, next);
 }
 
 class Fd {
@@ -90,7 +90,7 @@ class SystemWriter final : public FileWriter {
 
   Status write(uint64_t offset, std::span<const std::byte> bytes) override {
     if (offset > size_ || bytes.size() > size_ - offset)
-      return internal_error("a write behind the end of a new file", "file " + path_);
+      return internal_error("a write behind the end of a new file", {"file ", path_});
     while (!bytes.empty()) {
       const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
       // A signal to the host program is no error of the disk.
@@ -170,8 +170,8 @@ class SystemEnv final : public Env {
     // flock and not a lock file: the kernel lets go of it when the process dies, however it dies. Not waited
     // for: the other writer may hold it for days.
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-      return resource_error("'" + path + "' is already open for writing", "one writer per file",
-                            "file " + path, "close the other writer, or read its events through it");
+      return resource_error({"'", path, "' is already open for writing"}, "one writer per file",
+                            {"file ", path}, "close the other writer, or read its events through it");
     struct stat info{};
     if (::fstat(fd.get(), &info) != 0) return io_error("stat", path, errno);
     if (static_cast<size_t>(info.st_size) != size && ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)

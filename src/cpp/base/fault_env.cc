@@ -53,16 +53,16 @@ Status FaultEnv::step(std::string_view what, const std::string& path, bool write
   if (writes && hook_) hook_();
   // Down to -1 and no further: one operation fails, those after it work again, as after a passing fault.
   if (countdown_ >= 0 && countdown_-- == 0)
-    return resource_error("cannot " + std::string(what) + " '" + path + "': Input/output error",
-                          "the operation to succeed", "file " + path, "check the state of the disk");
+    return resource_error({"cannot ", what, " '", path, "': Input/output error"}, "the operation to succeed",
+                          {"file ", path}, "check the state of the disk");
   if (writes && read_only_)
-    return resource_error("cannot " + std::string(what) + " '" + path + "': Read-only file system",
-                          "the operation to succeed", "file " + path,
+    return resource_error({"cannot ", what, " '", path, "': Read-only file system"},
+                          "the operation to succeed", {"file ", path},
                           "choose a directory on a writable file system");
   // Asked after the file has grown, like a file system that finds out while writing; the caller undoes it.
   if (writes && disk_bytes_ >= 0 && used_bytes() > disk_bytes_)
-    return resource_error("cannot " + std::string(what) + " '" + path + "': No space left on device",
-                          "the operation to succeed", "file " + path,
+    return resource_error({"cannot ", what, " '", path, "': No space left on device"},
+                          "the operation to succeed", {"file ", path},
                           "free space on the disk or lower the quota");
   return {};
 }
@@ -109,8 +109,8 @@ Result<std::unique_ptr<WritableMap>> FaultEnv::map_writable(const std::string& p
   auto& slot = files_[path];
   if (!slot) slot = std::make_shared<FaultFile>();
   if (slot->locked)
-    return resource_error("'" + path + "' is already open for writing", "one writer per file", "file " + path,
-                          "close the other writer, or read its events through it");
+    return resource_error({"'", path, "' is already open for writing"}, "one writer per file",
+                          {"file ", path}, "close the other writer, or read its events through it");
   const size_t before = slot->live.size();
   slot->live.resize(size);
   if (Status s = step("map", path, true); !s.ok()) {
@@ -127,8 +127,8 @@ Result<std::string> FaultEnv::read_prefix(const std::string& path, size_t size) 
   WALLE_TRY(step("read", path, false));
   const auto it = files_.find(path);
   if (it == files_.end())
-    return resource_error("cannot open '" + path + "': No such file or directory", "the operation to succeed",
-                          "file " + path, "check the path");
+    return resource_error({"cannot open '", path, "': No such file or directory"}, "the operation to succeed",
+                          {"file ", path}, "check the path");
   return it->second->live.substr(0, size);
 }
 

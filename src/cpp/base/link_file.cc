@@ -12,8 +12,8 @@ namespace walle::base {
 
 namespace {
 
-Error link_error(const std::string& from, const std::string& to, int code) {
-  return resource_error("cannot link '" + to + "' to '" + from + "': " + std::strerror(code),
+Error link_error(Text from, Text to, int code) {
+  return resource_error({"cannot link '", to, "' to '", from, "': ", std::strerror(code)},
                         "a regular file on the same volume", "link", "copy the file");
 }
 

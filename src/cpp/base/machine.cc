@@ -34,8 +34,8 @@ CpuFeatures features_of(const Machine& m) {
   return f;
 }
 
-Error wrong(std::string_view given, std::string_view expected) {
-  return argument_error(given, expected, "environment variable " + std::string(kVariable),
+Error wrong(Text given, Text expected) {
+  return argument_error(given, expected, {"environment variable ", kVariable},
                         "unset it to use the machine as it is");
 }
 
@@ -59,14 +59,14 @@ Status set_figure(Machine& m, std::string_view key, std::string_view value) {
     (key == "l1" ? m.l1_bytes : key == "l2" ? m.l2_bytes : m.l3_bytes) = bytes;
   } else if (key == "cores") {
     const int64_t cores = size_of(value);
-    if (cores < 1 || cores > kMaxThreads) return wrong(given, "1 to " + std::to_string(kMaxThreads));
+    if (cores < 1 || cores > kMaxThreads) return wrong(given, {"1 to ", kMaxThreads});
     m.processors = static_cast<int>(cores);
   } else if (key == "isa") {
     // Asked for by its name, a set must be there: a test that believes it has seen AVX-512 has not.
     const Capabilities real = detected_cpu_features().has;
     const std::optional<Capabilities> asked = capabilities_from(value);
     if (!asked || !real.has(*asked))
-      return wrong(given, "a set and what stands beside it, within " + capabilities_text(real));
+      return wrong(given, {"a set and what stands beside it, within ", capabilities_text(real)});
     m.isa = value;
   } else if (key == "costs" && !value.empty()) {
     m.costs = value;  // which names there are only search/ knows, and says so when it is asked for costs
@@ -142,8 +142,7 @@ Result<Machine> machine_from(std::string_view text) {
     if (!first || found == profiles.end()) {
       std::string names;
       for (const Machine& m : profiles) names += m.name + ", ";
-      return wrong(std::string(kVariable) + "=" + std::string(text),
-                   names + "or figures as l1=48K,l2=1M,cores=4");
+      return wrong({kVariable, "=", text}, {names, "or figures as l1=48K,l2=1M,cores=4"});
     }
     out = *found;
   }

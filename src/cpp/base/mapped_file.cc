@@ -13,8 +13,8 @@
 namespace walle::base {
 
 namespace {
-Error open_error(const std::string& path, int code) {
-  return resource_error("cannot read file '" + path + "': " + std::strerror(code), "a readable regular file",
+Error open_error(Text path, int code) {
+  return resource_error({"cannot read file '", path, "': ", std::strerror(code)}, "a readable regular file",
                         "open", "check the path and its permissions");
 }
 
@@ -24,10 +24,10 @@ const timespec& modified(const struct stat& info) { return info.st_mtimespec; }
 const timespec& modified(const struct stat& info) { return info.st_mtim; }
 #endif
 
-Error changed_error(const std::string& path, std::string how) {
+Error changed_error(Text path, Text how) {
   return resource_error(
-      "file '" + path + "' " + std::move(how) + " while it was in use as a model",
-      "a file that stays as it was when it was loaded", "file '" + path + "'",
+      {"file '", path, "' ", how, " while it was in use as a model"},
+      "a file that stays as it was when it was loaded", {"file '", path, "'"},
       "load the model again; write a new file and rename it over the old one, as save() does");
 }
 }  // namespace
@@ -95,8 +95,7 @@ Status MappedFile::unchanged() const {
   WALLE_ASSIGN(const Stamp now, stamp_of(fd_, path_));
   if (now == stamp_) return {};
   if (now.size < stamp_.size)
-    return changed_error(
-        path_, "was cut from " + std::to_string(stamp_.size) + " to " + std::to_string(now.size) + " bytes");
+    return changed_error(path_, {"was cut from ", stamp_.size, " to ", now.size, " bytes"});
   return changed_error(path_, "was written to");
 }
 

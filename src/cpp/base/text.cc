@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <charconv>
+#include <cstdio>
 
 namespace walle::base {
 
@@ -9,6 +10,11 @@ void Text::append_to(std::string& out) const {
     for (uint64_t i = 0; i < (size_ & ~kParts); ++i) parts_[i].append_to(out);
   } else if (size_ & kNumber) {
     char digits[24];
+    if (size_ == kReal) {
+      // Not to_chars, which Android's library has since a short while.
+      out.append(digits, static_cast<size_t>(std::snprintf(digits, sizeof digits, "%.10g", real_)));
+      return;
+    }
     const bool negative = size_ == kNegative;
     const auto end = negative ? std::to_chars(digits, digits + sizeof digits, static_cast<int64_t>(number_))
                               : std::to_chars(digits, digits + sizeof digits, number_);

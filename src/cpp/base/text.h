@@ -23,11 +23,13 @@ class Text {
   Text(std::initializer_list<Text> parts) : size_(parts.size() | kParts) {    // NOLINT
     parts_ = parts.begin();
   }
-  template <std::integral Number>
-    requires(!std::same_as<Number, char>)
+  template <class Number>  // or an enumerator of C
+    requires((std::integral<Number> && !std::same_as<Number, char>) ||
+             (std::is_enum_v<Number> && std::convertible_to<Number, int64_t>))
   Text(Number number) : number_(static_cast<uint64_t>(number)), size_(kNumber) {  // NOLINT
-    if constexpr (std::is_signed_v<Number>) size_ = number < 0 ? kNegative : kNumber;
+    if (static_cast<int64_t>(number) < 0 && !std::is_unsigned_v<Number>) size_ = kNegative;
   }
+  Text(double number) : real_(number), size_(kReal) {}  // NOLINT
 
   std::string str() const;
 
@@ -38,11 +40,13 @@ class Text {
   static constexpr uint64_t kParts = uint64_t{1} << 63;
   static constexpr uint64_t kNumber = uint64_t{1} << 62;
   static constexpr uint64_t kNegative = kNumber | 1;
+  static constexpr uint64_t kReal = kNumber | 2;
 
   union {
     const char* chars_;
     const Text* parts_;
     uint64_t number_;
+    double real_;
   };
   uint64_t size_;
 };

@@ -220,8 +220,8 @@ void name_trace_thread(std::string_view name) {
 
 Status start_trace(TraceOptions options) {
   if (options.events_per_thread == 0 || options.events_per_thread > kMostEvents)
-    return argument_error(std::to_string(options.events_per_thread) + " events per thread",
-                          "1 to " + std::to_string(kMostEvents), "trace", "use 65536");
+    return argument_error({options.events_per_thread, " events per thread"}, {"1 to ", kMostEvents}, "trace",
+                          "use 65536");
   Recorder& r = recorder();
   const std::lock_guard guard(r.lock);
   if (r.running)

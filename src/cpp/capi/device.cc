@@ -39,8 +39,8 @@ Result<Struct> read_struct(const Struct* given, const char* name, const char* fu
   Struct out{};
   if (!given) return null_argument(name, function);
   if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
-    return walle::argument_error("struct_size " + std::to_string(given->struct_size) + " of " + name,
-                                 "the size of the struct", function, "set struct_size");
+    return walle::argument_error({"struct_size ", given->struct_size, " of ", name}, "the size of the struct",
+                                 function, "set struct_size");
   std::memcpy(&out, given, std::min(given->struct_size, sizeof out));
   return out;
 }
@@ -88,7 +88,7 @@ Result<stream::Value> value_of(const walle_content_t& content, const stream::Fie
     case WALLE_KIND_NONE: return stream::Value();
     default: break;
   }
-  return walle::argument_error("kind " + std::to_string(v.kind) + " for field '" + field.name + "'",
+  return walle::argument_error({"kind ", v.kind, " for field '", field.name, "'"},
                                "WALLE_KIND_INT, FLOAT, BOOL, STR or NONE", "walle_device_record",
                                "convert the value");
 }
@@ -203,7 +203,7 @@ walle_status_t walle_device_declare(walle_device_t* device, const char* event, c
       if (!fields[i].name) return null_argument("fields[].name", "walle_device_declare");
       if (fields[i].type < WALLE_FIELD_I64 || fields[i].type > WALLE_FIELD_TEXT ||
           fields[i].sensitivity < WALLE_OPEN || fields[i].sensitivity > WALLE_SECRET)
-        return walle::argument_error("field '" + std::string(fields[i].name) + "'",
+        return walle::argument_error({"field '", fields[i].name, "'"},
                                      "a walle_field_type_t and a walle_sensitivity_t", "walle_device_declare",
                                      "use the constants of the header");
       declared.fields.push_back({.name = fields[i].name,

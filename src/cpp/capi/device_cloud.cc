@@ -72,7 +72,7 @@ class CallbackTransport final : public walle::link::Transport {
     const int status = http_(user_, &asked, take, &reader);
     if (!reader.failed.ok()) return reader.failed.take_error();
     if (status > 0) return status;
-    return walle::network_error("no reply", "a reply", std::string("'") + asked.url + "'",
+    return walle::network_error("no reply", "a reply", {"'", asked.url, "'"},
                                 "look at what the app's HTTP stack says");
   }
 
@@ -85,8 +85,8 @@ Result<walle_cloud_options_t> options_of(const walle_cloud_options_t* given) {
   walle_cloud_options_t out{};
   if (!given) return null_argument("options", "walle_device_connect");
   if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
-    return walle::argument_error("struct_size " + std::to_string(given->struct_size),
-                                 "sizeof(walle_cloud_options_t)", "walle_device_connect", "set struct_size");
+    return walle::argument_error({"struct_size ", given->struct_size}, "sizeof(walle_cloud_options_t)",
+                                 "walle_device_connect", "set struct_size");
   std::memcpy(&out, given, std::min(given->struct_size, sizeof out));
   for (const auto& [text, name] :
        {std::pair{out.url, "url"}, {out.app, "app"}, {out.app_version, "app_version"}})
@@ -226,7 +226,7 @@ walle_status_t walle_device_cloud(walle_device_t* device, walle_cloud_state_t* s
     if (!state) return null_argument("state", "walle_device_cloud");
     const size_t size = state->struct_size;
     if (size < sizeof(size_t) || size > walle::capi::kMaxStructBytes)
-      return walle::argument_error("struct_size " + std::to_string(size), "sizeof(walle_cloud_state_t)",
+      return walle::argument_error({"struct_size ", size}, "sizeof(walle_cloud_state_t)",
                                    "walle_device_cloud", "set struct_size");
     WALLE_ASSIGN(const Connected connection, connected(device, "walle_device_cloud"));
     const walle::link::AgentStatus told = connection->cloud->status();

@@ -25,8 +25,8 @@ extern "C" walle_status_t walle_profile_header(const walle_device_profile_t* pro
   return guarded(error, [&]() -> Status {
     if (!profile || !text) return null_argument(profile ? "text" : "profile", kFunction);
     if (profile->struct_size < sizeof(size_t) || profile->struct_size > walle::capi::kMaxStructBytes)
-      return walle::argument_error("struct_size " + std::to_string(profile->struct_size),
-                                   "the size of the struct", kFunction, "set struct_size");
+      return walle::argument_error({"struct_size ", profile->struct_size}, "the size of the struct",
+                                   kFunction, "set struct_size");
     walle_device_profile_t given{};  // what the caller's header did not know stays unknown
     std::memcpy(&given, profile, std::min(profile->struct_size, sizeof given));
     WALLE_ASSIGN(link::DeviceHeader header, link::header_of({.app = text_of(given.app),

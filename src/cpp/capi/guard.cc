@@ -37,8 +37,8 @@ walle_status_t report(const Error& error, walle_error_t* out) {
   return report(status_of(error.group()), error.message(), out);
 }
 
-Error null_argument(const char* name, const char* function) {
-  return argument_error(std::string(name) + " is NULL", "a valid pointer", function, "check the caller");
+Error null_argument(Text name, Text function) {
+  return argument_error({name, " is NULL"}, "a valid pointer", function, "check the caller");
 }
 
 }  // namespace walle::capi

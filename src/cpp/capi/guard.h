@@ -21,7 +21,7 @@ inline constexpr size_t kMaxStructBytes = 4096;
 
 walle_status_t report(walle_status_t status, std::string_view message, walle_error_t* out);
 walle_status_t report(const Error& error, walle_error_t* out);
-Error null_argument(const char* name, const char* function);
+Error null_argument(Text name, Text function);
 
 // Runs `body` (a Status) and turns whatever leaves it into a status.
 template <class Body>

@@ -43,15 +43,14 @@ Result<Options> copy_options(const Options* options, const std::string& type, co
   Options given{};
   if (!options) return given;
   if (options->struct_size < sizeof(size_t) || options->struct_size > kLargest)
-    return argument_error("struct_size " + std::to_string(options->struct_size), "sizeof(" + type + ")",
-                          function, "set struct_size");
+    return argument_error({"struct_size ", options->struct_size}, {"sizeof(", type, ")"}, function,
+                          "set struct_size");
   std::memcpy(&given, options, std::min(options->struct_size, sizeof(given)));
   return given;
 }
 
-inline Error index_error(size_t given, size_t count, const char* function) {
-  return argument_error("index " + std::to_string(given), "below " + std::to_string(count), function,
-                        "ask for the count first");
+inline Error index_error(size_t given, size_t count, Text function) {
+  return argument_error({"index ", given}, {"below ", count}, function, "ask for the count first");
 }
 
 }  // namespace walle::capi

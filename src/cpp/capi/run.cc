@@ -20,19 +20,17 @@ Result<runtime::NamedValue> read_tensor(const Given& in, const char* role, bool 
   const std::string name = in.name ? in.name : "";
   const std::string where = std::string("walle_session_run, ") + role + " '" + name + "'";
   if (walle_dtype_size(in.dtype) == 0)
-    return walle::argument_error("dtype " + std::to_string(static_cast<int>(in.dtype)), "a walle_dtype_t",
-                                 where, "set dtype");
+    return walle::argument_error({"dtype ", static_cast<int>(in.dtype)}, "a walle_dtype_t", where,
+                                 "set dtype");
   if (in.rank < 0 || in.rank > WALLE_MAX_RANK)
-    return walle::argument_error("rank " + std::to_string(in.rank), "0.." + std::to_string(WALLE_MAX_RANK),
-                                 where, "set rank and shape");
+    return walle::argument_error({"rank ", in.rank}, {"0..", WALLE_MAX_RANK}, where, "set rank and shape");
   const auto dtype = static_cast<walle::DType>(in.dtype);
   WALLE_ASSIGN(const walle::Shape shape, walle::Shape::checked({in.shape, static_cast<size_t>(in.rank)},
                                                                walle::dtype_size(dtype), where));
   const auto want = static_cast<size_t>(shape.elements() * walle::dtype_size(dtype));
   if (in.bytes != want || (want && !in.data))
-    return walle::argument_error(
-        std::to_string(in.bytes) + " bytes for " + std::string(walle::dtype_name(dtype)) + shape.text(),
-        std::to_string(want) + " bytes and data that is not NULL", where, "set data and bytes");
+    return walle::argument_error({in.bytes, " bytes for ", walle::dtype_name(dtype), shape.text()},
+                                 {want, " bytes and data that is not NULL"}, where, "set data and bytes");
   // Borrowed for the run; kernels read elements at their own alignment.
   const auto alignment = static_cast<uintptr_t>(walle::tensor::dtype_alignment(dtype));
   if (want && reinterpret_cast<uintptr_t>(in.data) % alignment != 0)
@@ -59,7 +57,7 @@ Result<walle::ir::Signature> signature_of(const runtime::Model& model, const cha
     if (s.name == name) return s;
     known += (known.empty() ? "" : ", ") + s.name;
   }
-  return walle::argument_error("signature '" + std::string(name) + "'",
+  return walle::argument_error({"signature '", name, "'"},
                                known.empty() ? "NULL: the model has none" : "one of: " + known,
                                "walle_session_run_signature", "see walle_model_signature_name");
 }
@@ -70,7 +68,7 @@ walle::Status rename_inputs(const Names& names, const std::string& signature,
   for (runtime::NamedValue& v : values) {
     const auto it = std::ranges::find(names, v.name, &Names::value_type::first);
     if (it == names.end())
-      return walle::argument_error("input '" + v.name + "'", "an input of signature '" + signature + "'",
+      return walle::argument_error({"input '", v.name, "'"}, {"an input of signature '", signature, "'"},
                                    "walle_session_run_signature", "check the spelling");
     v.name = it->second;
   }
@@ -89,7 +87,7 @@ walle::Status collect(const walle_session_t& session, const Names& names,
                           ? nullptr
                           : produced[static_cast<size_t>(it - graph.outputs.begin())].tensor();
     if (!t)
-      return walle::backend_error("result '" + name + "' that is a sequence or an empty optional", "tensors",
+      return walle::backend_error({"result '", name, "' that is a sequence or an empty optional"}, "tensors",
                                   "walle_session_run", "use the Python API for this model");
     out.names.push_back(name);
     out.tensors.push_back(*t);
@@ -102,7 +100,7 @@ Result<runtime::RunOptions> run_options(const runtime::Model& model, const Names
   constexpr double kLongest = 1e9;  // seconds, 30 years: fits nanoseconds in 64 bits
   runtime::RunOptions options;
   if (!(given.timeout >= 0))
-    return walle::argument_error("a timeout of " + std::to_string(given.timeout), "0 or more seconds",
+    return walle::argument_error({"a timeout of ", given.timeout}, "0 or more seconds",
                                  "walle_session_run_with", "set it to 0 for no limit");
   if (given.timeout > 0)
     options.timeout = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -116,7 +114,7 @@ Result<runtime::RunOptions> run_options(const runtime::Model& model, const Names
     WALLE_ASSIGN(const runtime::NamedValue memory, read_tensor(given.memory[i], "memory for result", true));
     const auto it = std::ranges::find(names, memory.name, &Names::value_type::first);
     if (it == names.end())
-      return walle::argument_error("memory for result '" + memory.name + "'", "the name of a result",
+      return walle::argument_error({"memory for result '", memory.name, "'"}, "the name of a result",
                                    "walle_session_run_with", "see walle_model_output");
     const auto at = std::ranges::find_if(
         graph.outputs, [&](walle::ir::ValueId id) { return graph.at(id).name == it->second; });

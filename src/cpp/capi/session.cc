@@ -92,8 +92,8 @@ walle_status_t walle_results_find(const walle_results_t* results, const char* na
       return null_argument(!results ? "results" : !name ? "name" : "tensor", "walle_results_find");
     const auto it = std::ranges::find(results->names, name);
     if (it == results->names.end())
-      return walle::argument_error("'" + std::string(name) + "'", "the name of an output",
-                                   "walle_results_find", "see walle_model_output");
+      return walle::argument_error({"'", name, "'"}, "the name of an output", "walle_results_find",
+                                   "see walle_model_output");
     fill(results, static_cast<size_t>(it - results->names.begin()), tensor);
     return {};
   });

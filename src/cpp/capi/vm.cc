@@ -59,8 +59,8 @@ Result<walle_vm_options_t> read_options(const walle_vm_options_t* given) {
   walle_vm_options_t options{};
   if (!given) return options;
   if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
-    return walle::argument_error("struct_size " + std::to_string(given->struct_size),
-                                 "sizeof(walle_vm_options_t)", "walle_vm_create", "set struct_size");
+    return walle::argument_error({"struct_size ", given->struct_size}, "sizeof(walle_vm_options_t)",
+                                 "walle_vm_create", "set struct_size");
   // What the caller's header did not know stays 0, its default; what this library does not know is not read.
   std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
   return options;
@@ -203,7 +203,7 @@ walle_status_t walle_vm_call(walle_vm_isolate_t* isolate, const char* module, co
     // Given out on failure too: type, message and traceback are in it, and the status alone says little.
     *result = made.release();
     const std::optional<vm::Failure>& failure = (*result)->failure;
-    if (failure) return vm::task_error(*failure, std::string(module) + "." + function);
+    if (failure) return vm::task_error(*failure, {module, ".", function});
     return {};
   });
 }

@@ -13,7 +13,7 @@ constexpr int kMaxDepth = 64;
 // A count that was never set is mostly huge: refused before anything is read, and 2 * size cannot overflow.
 constexpr size_t kMaxItems = size_t{1} << 28;
 
-Error wrong(const std::string& given, const std::string& expected) {
+Error wrong(Text given, Text expected) {
   return argument_error(given, expected, "walle_vm_call, an argument",
                         "fill in the value as walle/vm.h says");
 }
@@ -22,17 +22,17 @@ Result<Tensor> read_tensor(const walle_vm_tensor_t* given) {
   if (!given || !given->buffer)
     return wrong("a tensor or buffer that is NULL", "a walle_vm_tensor_t with a buffer");
   if (given->dtype <= WALLE_UNDEFINED || given->dtype >= tensor::kDTypeCount)
-    return wrong("dtype " + std::to_string(given->dtype), "a walle_dtype_t");
+    return wrong({"dtype ", given->dtype}, "a walle_dtype_t");
   if (given->rank < 0 || given->rank > WALLE_MAX_RANK)
-    return wrong("rank " + std::to_string(given->rank), "0.." + std::to_string(WALLE_MAX_RANK));
+    return wrong({"rank ", given->rank}, {"0..", WALLE_MAX_RANK});
   const auto dtype = static_cast<DType>(given->dtype);
   WALLE_ASSIGN(const Shape shape, Shape::checked({given->shape, static_cast<size_t>(given->rank)},
                                                  dtype_size(dtype), "walle_vm_call, a tensor"));
   const size_t need = shape.elements() * dtype_size(dtype);  // Shape::checked bounds it
   const Buffer& buffer = given->buffer->buffer;
   if (need > buffer.size())
-    return wrong("a buffer of " + std::to_string(buffer.size()) + " bytes",
-                 std::to_string(need) + " bytes for " + std::string(dtype_name(dtype)) + shape.text());
+    return wrong({"a buffer of ", buffer.size(), " bytes"},
+                 {need, " bytes for ", dtype_name(dtype), shape.text()});
   const auto alignment = static_cast<uintptr_t>(tensor::dtype_alignment(dtype));
   if (need && reinterpret_cast<uintptr_t>(buffer.data()) % alignment != 0)
     return wrong("a buffer that is not aligned to its element size", "aligned memory");
@@ -53,7 +53,7 @@ Result<vm::Value> read_map(const walle_vm_value_t& value, int depth) {
     const walle_vm_value_t& key = value.as.items[2 * i];
     // Task code addresses maps by name, and JSON and the journal know no other keys.
     if (key.kind != WALLE_KIND_STR || (key.size && !key.as.text))
-      return wrong("a map key of kind " + std::to_string(key.kind), "str keys");
+      return wrong({"a map key of kind ", key.kind}, "str keys");
     WALLE_ASSIGN(vm::Value item, read_value(value.as.items[2 * i + 1], depth + 1));
     map.emplace_back(key.size ? std::string(key.as.text, key.size) : std::string(), std::move(item));
   }
@@ -64,13 +64,13 @@ Result<vm::Value> read_map(const walle_vm_value_t& value, int depth) {
 
 Result<vm::Value> read_value(const walle_vm_value_t& value, int depth) {
   if (depth > kMaxDepth)
-    return wrong("a value nested deeper than " + std::to_string(kMaxDepth) + " levels", "a flatter value");
+    return wrong({"a value nested deeper than ", kMaxDepth, " levels"}, "a flatter value");
   // Those whose union member is a pointer with a size; one look at `text` serves all, they share its place.
   const bool sized = value.kind >= WALLE_KIND_STR && value.kind <= WALLE_KIND_MAP;
   if (sized && value.size && !value.as.text)
     return wrong("a value that points to NULL", "its content, or size 0");
   if (sized && value.kind >= WALLE_KIND_LIST && value.size > kMaxItems)
-    return wrong(std::to_string(value.size) + " items", "fewer");
+    return wrong({value.size, " items"}, "fewer");
   const std::string_view text =
       sized && value.size ? std::string_view(value.as.text, value.size) : std::string_view();
   switch (value.kind) {
@@ -90,7 +90,7 @@ Result<vm::Value> read_value(const walle_vm_value_t& value, int depth) {
       return vm::Value(std::move(tensor));
     }
   }
-  return wrong("a value of kind " + std::to_string(value.kind), "a walle_vm_kind_t");
+  return wrong({"a value of kind ", value.kind}, "a walle_vm_kind_t");
 }
 
 walle_vm_value_t PlainValue::items(walle_vm_kind_t kind, size_t size, std::vector<walle_vm_value_t> list) {

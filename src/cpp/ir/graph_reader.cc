@@ -31,8 +31,7 @@ class Reader : PaidReader {
 
   Result<ModelData> model(const fb::Model& m, Check check) {
     if (m.version() == 0 || m.version() > kSchemaVersion)
-      return model_error("schema version " + std::to_string(m.version()),
-                         "1.." + std::to_string(kSchemaVersion), where(),
+      return model_error({"schema version ", m.version()}, {"1..", kSchemaVersion}, where(),
                          "use a runtime as new as the converter");
     segments_ = m.segments();
     WALLE_TRY(aligned<fb::Segment>(segments_));
@@ -70,17 +69,16 @@ class Reader : PaidReader {
   Result<Tensor> constant(const fb::Constant& c) {
     const std::string place = where() + ", segment " + std::to_string(c.segment());
     if (c.dtype() == 0 || c.dtype() >= tensor::kDTypeCount)  // 0 is `undefined`: no constant has it
-      return model_error("dtype number " + std::to_string(c.dtype()),
-                         "1.." + std::to_string(tensor::kDTypeCount - 1), place, kConvertAgain);
+      return model_error({"dtype number ", c.dtype()}, {"1..", tensor::kDTypeCount - 1}, place,
+                         kConvertAgain);
     const auto dtype = static_cast<DType>(c.dtype());
     WALLE_ASSIGN(const std::vector<int64_t> dims, list(c.dims()));
     WALLE_ASSIGN(const Shape shape, Shape::checked(dims, dtype_size(dtype), place));
     WALLE_ASSIGN(const Buffer bytes, segment(c.segment(), place));
     const auto want = static_cast<uint64_t>(shape.elements() * dtype_size(dtype));
     if (bytes.size() != want)
-      return model_error(
-          std::to_string(bytes.size()) + " bytes for " + std::string(dtype_name(dtype)) + shape.text(),
-          std::to_string(want) + " bytes", place, kConvertAgain);
+      return model_error({bytes.size(), " bytes for ", dtype_name(dtype), shape.text()}, {want, " bytes"},
+                         place, kConvertAgain);
     // A window and no copy: weights stay in the mapped file, and pages nobody reads are never loaded.
     Tensor out(dtype, shape, bytes);
     if (dtype == DType::boolean) WALLE_TRY(plain_booleans(out, c.segment(), place));
@@ -90,14 +88,12 @@ class Reader : PaidReader {
   // Ranges are compared by subtraction from the area's size: a sum of two numbers of the file could overflow.
   Result<Buffer> segment(uint32_t number, const std::string& place) const {
     if (!segments_ || number >= segments_->size())
-      return model_error("segment " + std::to_string(number),
-                         "a number below " + std::to_string(segments_ ? segments_->size() : 0), where(),
-                         kConvertAgain);
+      return model_error({"segment ", number}, {"a number below ", segments_ ? segments_->size() : 0},
+                         where(), kConvertAgain);
     const fb::Segment& s = *segments_->Get(number);
     if (s.offset() % static_cast<uint64_t>(base::kSegmentAlignment) != 0 || s.offset() > weights_.size() ||
         s.bytes() > weights_.size() - s.offset())
-      return model_error("bytes " + std::to_string(s.offset()) + "+" + std::to_string(s.bytes()) +
-                             " of a weight area of " + std::to_string(weights_.size()),
+      return model_error({"bytes ", s.offset(), "+", s.bytes(), " of a weight area of ", weights_.size()},
                          "an aligned range inside it", place, kConvertAgain);
     return weights_.part(s.offset(), s.bytes());
   }
@@ -108,8 +104,8 @@ class Reader : PaidReader {
     WALLE_TRY(aligned<uint32_t>(sums));
     const size_t count = segments_ ? segments_->size() : 0;
     if ((sums ? sums->size() : 0) != count)
-      return model_error(std::to_string(sums ? sums->size() : 0) + " checksums of weights",
-                         "one for each of " + std::to_string(count) + " segments", where(), kConvertAgain);
+      return model_error({sums ? sums->size() : 0, " checksums of weights"},
+                         {"one for each of ", count, " segments"}, where(), kConvertAgain);
     uint64_t left = weights_.size();
     for (uint32_t i = 0; i < count; ++i) {
       const std::string place = where() + ", segment " + std::to_string(i);
@@ -118,10 +114,10 @@ class Reader : PaidReader {
         return model_error("segments that overlap", "segments apart from each other", place, kConvertAgain);
       left -= bytes.size();
       if (base::crc32c(0, bytes.data(), bytes.size()) != sums->Get(i))
-        return model_error("weights with a wrong checksum",
-                           "the CRC-32C of bytes " + std::to_string(segments_->Get(i)->offset()) + "+" +
-                               std::to_string(bytes.size()) + " of the weight area",
-                           place, kConvertAgain);
+        return model_error(
+            "weights with a wrong checksum",
+            {"the CRC-32C of bytes ", segments_->Get(i)->offset(), "+", bytes.size(), " of the weight area"},
+            place, kConvertAgain);
     }
     return {};
   }
@@ -144,9 +140,8 @@ class Reader : PaidReader {
     WALLE_TRY(pay(static_cast<int64_t>(sizeof(Value))));
     WALLE_ASSIGN(out.name, name(v.name()));
     if (v.kind() > fb::ValueKind::MAX || v.dtype() >= tensor::kDTypeCount)
-      return model_error(
-          "kind " + std::to_string(static_cast<int>(v.kind())) + ", dtype " + std::to_string(v.dtype()),
-          "known ones", place_of(out), kConvertAgain);
+      return model_error({"kind ", static_cast<int>(v.kind()), ", dtype ", v.dtype()}, "known ones",
+                         place_of(out), kConvertAgain);
     out.kind = static_cast<ValueKind>(v.kind());
     out.dtype = static_cast<DType>(v.dtype());
     if (v.has_shape()) {  // a field of its own: an absent list is rank 0, which is not an unknown rank
@@ -164,14 +159,12 @@ class Reader : PaidReader {
 
   Status dims(const flatbuffers::Vector<flatbuffers::Offset<fb::Dim>>& from, Value& to) {
     if (from.size() > static_cast<size_t>(base::kMaxRank))
-      return model_error("rank " + std::to_string(from.size()), "at most " + std::to_string(base::kMaxRank),
-                         place_of(to), kConvertAgain);
+      return model_error({"rank ", from.size()}, {"at most ", base::kMaxRank}, place_of(to), kConvertAgain);
     for (const fb::Dim* d : from) {
       Dim dim{d->size(), {}};
       WALLE_ASSIGN(dim.symbol, name(d->symbol()));
       if (dim.size < -1)
-        return model_error("dimension " + std::to_string(dim.size), "-1 or a size", place_of(to),
-                           kConvertAgain);
+        return model_error({"dimension ", dim.size}, "-1 or a size", place_of(to), kConvertAgain);
       to.shape->push_back(std::move(dim));
     }
     return {};
@@ -202,8 +195,8 @@ class Reader : PaidReader {
         break;
       case Kind::none: break;
     }
-    return model_error("attribute '" + a.name()->str().substr(0, kShownName) + "' of kind " +
-                           std::to_string(static_cast<int>(a.kind())) + " without a value",
+    return model_error({"attribute '", a.name()->str().substr(0, kShownName), "' of kind ",
+                        static_cast<int>(a.kind()), " without a value"},
                        "a known kind and its value", where(), kConvertAgain);
   }
 
@@ -231,9 +224,8 @@ class Reader : PaidReader {
     // Before they are read and not only in ir/verify.h: finding one by name looks at all, so a node with very
     // many of them would take their square.
     if (n.attributes()->size() > base::kMaxAttributes)
-      return model_error(std::to_string(n.attributes()->size()) + " attributes",
-                         "at most " + std::to_string(base::kMaxAttributes), where() + ", " + describe(out),
-                         kConvertAgain);
+      return model_error({n.attributes()->size(), " attributes"}, {"at most ", base::kMaxAttributes},
+                         {where(), ", ", describe(out)}, kConvertAgain);
     for (const fb::Attribute* a : *n.attributes()) {
       WALLE_ASSIGN(std::string key, name(a->name()));
       WALLE_ASSIGN(AttrValue value, attribute(*a, depth));
@@ -244,8 +236,8 @@ class Reader : PaidReader {
 
   Status graph(const fb::Graph& g, int depth, Graph& out) {
     if (depth >= base::kMaxGraphDepth)
-      return model_error("graphs nested " + std::to_string(depth + 1) + " deep",
-                         "at most " + std::to_string(base::kMaxGraphDepth), where(), kConvertAgain);
+      return model_error({"graphs nested ", depth + 1, " deep"}, {"at most ", base::kMaxGraphDepth}, where(),
+                         kConvertAgain);
     WALLE_ASSIGN(out.name, name(g.name()));
     if (g.values())
       for (const fb::Value* v : *g.values()) {

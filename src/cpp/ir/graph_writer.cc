@@ -215,8 +215,8 @@ int64_t estimate(const Graph& g, int depth) {
 Result<Parts> serialize_parts(const ModelData& data) {
   const int64_t size = estimate(data.graph, 0);
   if (size > base::kMaxGraphBytes)
-    return model_error("a graph of about " + std::to_string(size) + " bytes without its weights",
-                       "at most " + std::to_string(base::kMaxGraphBytes), "save", "split the model");
+    return model_error({"a graph of about ", size, " bytes without its weights"},
+                       {"at most ", base::kMaxGraphBytes}, "save", "split the model");
   return Writer().model(data);
 }
 

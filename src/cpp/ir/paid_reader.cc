@@ -21,8 +21,8 @@ Result<std::string> PaidReader::text(const flatbuffers::String* s) {
 
 Result<std::string> PaidReader::name(const flatbuffers::String* s) {
   if (s && s->size() > base::kMaxNameBytes)
-    return model_error("a name of " + std::to_string(s->size()) + " bytes",
-                       "at most " + std::to_string(base::kMaxNameBytes), where_, kConvertAgain);
+    return model_error({"a name of ", s->size(), " bytes"}, {"at most ", base::kMaxNameBytes}, where_,
+                       kConvertAgain);
   return text(s);
 }
 

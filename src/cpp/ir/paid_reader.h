@@ -40,8 +40,7 @@ class PaidReader {
   template <class T, class Vector>
   Status aligned(const Vector* v) const {
     if (!v || v->size() == 0 || reinterpret_cast<uintptr_t>(v->Data()) % alignof(T) == 0) return {};
-    return model_error("a list at an odd address", std::to_string(alignof(T)) + "-byte alignment", where_,
-                       kConvertAgain);
+    return model_error("a list at an odd address", {alignof(T), "-byte alignment"}, where_, kConvertAgain);
   }
 
   template <class T>

@@ -39,7 +39,7 @@ class Verifier {
     for (const ValueId id : g.outputs) {
       WALLE_TRY(in_range(g, id, "a graph output"));
       if (!made[id])
-        return fail("output '" + g.at(id).name + "' that nothing makes", "a value some node makes");
+        return fail({"output '", g.at(id).name, "' that nothing makes"}, "a value some node makes");
     }
     return {};
   }
@@ -54,7 +54,7 @@ class Verifier {
     for (const Signature& s : model.signatures) {
       place_ = "signature '" + s.name + "'";
       if (s.name.empty() || !signatures.insert(s.name).second)
-        return fail("a signature named '" + s.name + "'", "distinct names that are not empty");
+        return fail({"a signature named '", s.name, "'"}, "distinct names that are not empty");
       WALLE_TRY(refers(s.inputs, inputs, "input"));
       WALLE_TRY(refers(s.outputs, outputs, "output"));
     }
@@ -62,9 +62,7 @@ class Verifier {
   }
 
  private:
-  Error fail(std::string given, std::string expected) const {
-    return detail::graph_fault(std::move(given), std::move(expected), place_);
-  }
+  Error fail(Text given, Text expected) const { return detail::graph_fault(given, expected, place_); }
 
   // Constants, so neither inputs nor results of nodes: graph() allows one producer for each.
   Status overridable(const Graph& g, int depth) const {
@@ -73,7 +71,7 @@ class Verifier {
     for (const ValueId id : g.overridable) {
       WALLE_TRY(in_range(g, id, "an overridable input"));
       if (!g.at(id).constant)
-        return fail("overridable input '" + g.at(id).name + "' without a value", "a constant");
+        return fail({"overridable input '", g.at(id).name, "' without a value"}, "a constant");
     }
     return {};
   }
@@ -88,14 +86,11 @@ class Verifier {
   // graph.
   Status limits(const Graph& g, int depth) {
     if (depth >= base::kMaxGraphDepth)
-      return fail("graphs nested " + std::to_string(depth + 1) + " deep",
-                  "at most " + std::to_string(base::kMaxGraphDepth));
+      return fail({"graphs nested ", depth + 1, " deep"}, {"at most ", base::kMaxGraphDepth});
     values_ += std::ssize(g.values);
     nodes_ += std::ssize(g.nodes);
-    if (values_ > base::kMaxValues)
-      return fail(std::to_string(values_) + " values", "at most " + std::to_string(base::kMaxValues));
-    if (nodes_ > base::kMaxNodes)
-      return fail(std::to_string(nodes_) + " nodes", "at most " + std::to_string(base::kMaxNodes));
+    if (values_ > base::kMaxValues) return fail({values_, " values"}, {"at most ", base::kMaxValues});
+    if (nodes_ > base::kMaxNodes) return fail({nodes_, " nodes"}, {"at most ", base::kMaxNodes});
     return {};
   }
 
@@ -105,7 +100,7 @@ class Verifier {
     for (const auto& [key, attribute] : n.attributes.items()) {
       const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute);
       if (!body) continue;
-      if (!*body) return fail(describe(n) + " with an empty graph in '" + key + "'", "a graph");
+      if (!*body) return fail({describe(n), " with an empty graph in '", key, "'"}, "a graph");
       WALLE_TRY(graph(**body, depth + 1));
       place_ = outer;
     }
@@ -114,15 +109,12 @@ class Verifier {
 
   Status value(const Value& v) const {
     if (std::ssize(v.name) > base::kMaxNameBytes)
-      return fail("a name of " + std::to_string(v.name.size()) + " bytes",
-                  "at most " + std::to_string(base::kMaxNameBytes));
+      return fail({"a name of ", v.name.size(), " bytes"}, {"at most ", base::kMaxNameBytes});
     if (v.shape) {
       if (std::ssize(*v.shape) > base::kMaxRank)
-        return fail("value '" + v.name + "' of rank " + std::to_string(v.shape->size()),
-                    "rank at most " + std::to_string(base::kMaxRank));
+        return fail({"value '", v.name, "' of rank ", v.shape->size()}, {"rank at most ", base::kMaxRank});
       for (const Dim& d : *v.shape)
-        if (d.size < -1)
-          return fail("value '" + v.name + "' with dimension " + std::to_string(d.size), "-1 or a size");
+        if (d.size < -1) return fail({"value '", v.name, "' with dimension ", d.size}, "-1 or a size");
     }
     return v.constant ? constant(v) : Status();
   }
@@ -134,23 +126,22 @@ class Verifier {
                                                    place_ + ", constant '" + v.name + "'"));
     const auto want = static_cast<uint64_t>(shape.elements() * dtype_size(t.dtype()));
     if (!t.defined() || t.byte_offset() > t.buffer().size() || want > t.buffer().size() - t.byte_offset())
-      return fail("constant '" + v.name + "' " + std::string(dtype_name(t.dtype())) + shape.text() +
-                      " over " + std::to_string(t.buffer().size()) + " bytes",
-                  std::to_string(want) + " bytes");
+      return fail({"constant '", v.name, "' ", dtype_name(t.dtype()), shape.text(), " over ",
+                   t.buffer().size(), " bytes"},
+                  {want, " bytes"});
     if (v.kind != ValueKind::tensor)
-      return fail("constant '" + v.name + "' that is not a tensor", "a tensor");
+      return fail({"constant '", v.name, "' that is not a tensor"}, "a tensor");
     return {};
   }
 
   Status in_range(const Graph& g, ValueId id, const char* what, const std::string& where = {}) const {
     if (id >= 0 && id < std::ssize(g.values)) return {};
-    return fail("value number " + std::to_string(id) + " as " + what + where,
-                "0.." + std::to_string(std::ssize(g.values) - 1));
+    return fail({"value number ", id, " as ", what, where}, {"0..", std::ssize(g.values) - 1});
   }
 
   Status produce(const Graph& g, std::vector<bool>& made, ValueId id, const std::string& what) const {
     if (made[id])
-      return fail("value '" + g.at(id).name + "' made a second time by " + what, "one producer per value");
+      return fail({"value '", g.at(id).name, "' made a second time by ", what}, "one producer per value");
     made[id] = true;
     return {};
   }
@@ -172,7 +163,7 @@ class Verifier {
       if (id == kNone) continue;
       WALLE_TRY(in_range(g, id, "an input of ", where));
       if (!made[id])
-        return fail(where + " uses '" + g.at(id).name + "' before anything made it",
+        return fail({where, " uses '", g.at(id).name, "' before anything made it"},
                     "topological order without cycles");
     }
     for (const ValueId id : n.outputs) {
@@ -186,25 +177,22 @@ class Verifier {
   Status counts(const Node& n, const std::string& where) const {
     const int64_t operands = std::max(std::ssize(n.inputs), std::ssize(n.outputs));
     if (operands > base::kMaxNodeArity)
-      return fail(where + " with " + std::to_string(operands) + " operands",
-                  "at most " + std::to_string(base::kMaxNodeArity));
+      return fail({where, " with ", operands, " operands"}, {"at most ", base::kMaxNodeArity});
     if (std::ssize(n.attributes.items()) > base::kMaxAttributes)
-      return fail(where + " with " + std::to_string(n.attributes.items().size()) + " attributes",
-                  "at most " + std::to_string(base::kMaxAttributes));
+      return fail({where, " with ", n.attributes.items().size(), " attributes"},
+                  {"at most ", base::kMaxAttributes});
     return {};
   }
 
   Status known(const Node& n, const std::string& where) const {
     const OpDef* op = find_(n.op);
     if (!op)
-      return model_error("operator '" + n.op + "'", "an operator of the table", place_ + ", " + where,
+      return model_error({"operator '", n.op, "'"}, "an operator of the table", {place_, ", ", where},
                          "see `walle inspect ops` for the list");
     if (!within(n.inputs.size(), op->inputs))
-      return fail(where + " with " + std::to_string(n.inputs.size()) + " inputs",
-                  range(op->inputs) + " inputs");
+      return fail({where, " with ", n.inputs.size(), " inputs"}, {range(op->inputs), " inputs"});
     if (!within(n.outputs.size(), op->outputs))
-      return fail(where + " with " + std::to_string(n.outputs.size()) + " outputs",
-                  range(op->outputs) + " outputs");
+      return fail({where, " with ", n.outputs.size(), " outputs"}, {range(op->outputs), " outputs"});
     return {};
   }
 
@@ -212,8 +200,7 @@ class Verifier {
     std::set<std::string> names;
     for (const ValueId id : ids)
       if (g.at(id).name.empty() || !names.insert(g.at(id).name).second)
-        return fail(std::string("two ") + what + " named '" + g.at(id).name + "', or one without a name",
-                    "distinct names");
+        return fail({"two ", what, " named '", g.at(id).name, "', or one without a name"}, "distinct names");
     return {};
   }
 
@@ -227,8 +214,7 @@ class Verifier {
                 const std::set<std::string_view>& known, const char* what) const {
     for (const auto& [name, target] : names) {
       if (!known.contains(target))
-        return fail(std::string(what) + " '" + name + "' -> '" + target + "'",
-                    std::string("the name of a graph ") + what);
+        return fail({what, " '", name, "' -> '", target, "'"}, {"the name of a graph ", what});
     }
     return {};
   }

@@ -4,8 +4,8 @@
 
 namespace walle::ir::detail {
 
-Error graph_fault(std::string given, std::string expected, const std::string& place) {
-  return model_error(std::move(given), std::move(expected), place,
+Error graph_fault(Text given, Text expected, Text place) {
+  return model_error(given, expected, place,
                      "convert the model again; the file or its converter is at fault");
 }
 
@@ -23,7 +23,7 @@ class Bodies {
     const int64_t taken =
         n_.attributes.get_int("then_captures", 0) + n_.attributes.get_int("else_captures", 0);
     if (taken + 1 != std::ssize(n_.inputs))
-      return fail(describe(n_) + " with " + std::to_string(n_.inputs.size()) + " inputs",
+      return fail({describe(n_), " with ", n_.inputs.size(), " inputs"},
                   "a condition and the captures of both branches");
     return {};
   }
@@ -42,30 +42,27 @@ class Bodies {
     WALLE_TRY(body("body", formal, "body_captures", std::ssize(n_.outputs)));
     const int64_t scanned = n_.attributes.get_int("num_scan_inputs", 0);
     if (scanned < 1 || scanned > formal)
-      return fail(describe(n_) + " with num_scan_inputs=" + std::to_string(scanned),
-                  "1.." + std::to_string(formal));
+      return fail({describe(n_), " with num_scan_inputs=", scanned}, {"1..", formal});
     return {};
   }
 
  private:
-  Error fail(std::string given, std::string expected) const {
-    return graph_fault(std::move(given), std::move(expected), place_);
-  }
+  Error fail(Text given, Text expected) const { return graph_fault(given, expected, place_); }
 
   // `formal` values and the captures counted by `captures` are what the body takes.
   Status body(const char* name, int64_t formal, const char* captures, int64_t least_outputs) const {
     const auto graph = n_.attributes.get_graph(name);
     const std::string where = describe(n_);
-    if (!graph) return fail(where + " without '" + name + "'", "a graph");
+    if (!graph) return fail({where, " without '", name, "'"}, "a graph");
     const int64_t taken = n_.attributes.get_int(captures, 0);
     if (taken < 0 || taken > std::ssize(n_.inputs))
-      return fail(where + " with " + captures + "=" + std::to_string(taken), "a count of its inputs");
+      return fail({where, " with ", captures, "=", taken}, "a count of its inputs");
     if (std::ssize(graph->inputs) != formal + taken)
-      return fail(where + " whose '" + name + "' has " + std::to_string(graph->inputs.size()) + " inputs",
-                  std::to_string(formal + taken) + ": formal values and captures");
+      return fail({where, " whose '", name, "' has ", graph->inputs.size(), " inputs"},
+                  {formal + taken, ": formal values and captures"});
     if (std::ssize(graph->outputs) < least_outputs)
-      return fail(where + " whose '" + name + "' has " + std::to_string(graph->outputs.size()) + " outputs",
-                  "at least " + std::to_string(least_outputs));
+      return fail({where, " whose '", name, "' has ", graph->outputs.size(), " outputs"},
+                  {"at least ", least_outputs});
     return {};
   }
 
@@ -73,7 +70,7 @@ class Bodies {
   Result<int64_t> formal_inputs() const {
     const int64_t captures = n_.attributes.get_int("body_captures", 0);
     if (captures < 0 || captures > std::ssize(n_.inputs))
-      return fail(describe(n_) + " with body_captures=" + std::to_string(captures), "a count of its inputs");
+      return fail({describe(n_), " with body_captures=", captures}, "a count of its inputs");
     return std::ssize(n_.inputs) - captures;
   }
 

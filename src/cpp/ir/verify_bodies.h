@@ -11,7 +11,7 @@
 
 namespace walle::ir::detail {
 
-Error graph_fault(std::string given, std::string expected, const std::string& place);
+Error graph_fault(Text given, Text expected, Text place);
 
 // Precondition: the graphs in the node's attributes are verified. Nodes of other operators pass.
 Status check_bodies(const Node& n, const std::string& place);

@@ -28,25 +28,21 @@ struct Header {
 // every load because a flipped bit in it could mean another model that is valid.
 uint32_t checksum(const void* data, size_t size) { return base::crc32c(0, data, size); }
 
-Error damaged(std::string given, std::string expected, const std::string& where) {
-  return model_error(std::move(given), std::move(expected), where, kDamaged);
-}
+Error damaged(Text given, Text expected, Text where) { return model_error(given, expected, where, kDamaged); }
 
 // In the order in which what is read can be believed: is it such a file, is it a version whose fields lie
 // where they are read, are the bytes what was written, and only then what they say. Sizes are compared by
 // subtraction from the file's own size, so that no sum can overflow.
 Result<Header> read_header(std::span<const std::byte> bytes, const std::string& where) {
   if (bytes.size() < kWalleHeaderBytes)
-    return damaged("a file of " + std::to_string(bytes.size()) + " bytes",
-                   "at least " + std::to_string(kWalleHeaderBytes), where);
+    return damaged({"a file of ", bytes.size(), " bytes"}, {"at least ", kWalleHeaderBytes}, where);
   if (!looks_like_walle(bytes))
-    return damaged("another magic number", "\"" + std::string(kWalleMagic) + "\" at offset 0", where);
+    return damaged("another magic number", {"\"", kWalleMagic, "\" at offset 0"}, where);
   base::ByteReader r(bytes);
   r.expect(kWalleMagic);
   const auto version = r.get<uint32_t>();
   if (version != kLayoutVersion)
-    return model_error("layout version " + std::to_string(version),
-                       "version " + std::to_string(kLayoutVersion), where + ", offset 8",
+    return model_error({"layout version ", version}, {"version ", kLayoutVersion}, {where, ", offset 8"},
                        "use a runtime as new as the converter");
   r.get<uint32_t>();  // flags, of which none is defined yet
   Header h;
@@ -55,25 +51,24 @@ Result<Header> read_header(std::span<const std::byte> bytes, const std::string& 
   h.weights_offset = r.get<uint64_t>();
   h.weights_bytes = r.get<uint64_t>();
   h.graph_crc = r.get<uint32_t>();
-  if (!r.checksum()) return damaged("a header with a wrong checksum", "its CRC-32C", where + ", offset 52");
+  if (!r.checksum()) return damaged("a header with a wrong checksum", "its CRC-32C", {where, ", offset 52"});
   const uint64_t size = bytes.size();
   if (h.graph_offset != kWalleHeaderBytes || h.graph_bytes > size - h.graph_offset)
-    return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes at " +
-                       std::to_string(h.graph_offset) + " in a file of " + std::to_string(size),
-                   "a range inside the file", where + ", offset 16");
+    return damaged({"a graph of ", h.graph_bytes, " bytes at ", h.graph_offset, " in a file of ", size},
+                   "a range inside the file", {where, ", offset 16"});
   if (h.graph_bytes > static_cast<uint64_t>(base::kMaxGraphBytes))
-    return damaged("a graph of " + std::to_string(h.graph_bytes) + " bytes",
-                   "at most " + std::to_string(base::kMaxGraphBytes), where + ", offset 24");
+    return damaged({"a graph of ", h.graph_bytes, " bytes"}, {"at most ", base::kMaxGraphBytes},
+                   {where, ", offset 24"});
   if (h.weights_offset <= size && h.weights_bytes > size - h.weights_offset)
-    return model_error("a file of " + std::to_string(size) + " bytes, cut short",
-                       "weights up to byte " + std::to_string(h.weights_offset + h.weights_bytes), where,
+    return model_error({"a file of ", size, " bytes, cut short"},
+                       {"weights up to byte ", h.weights_offset + h.weights_bytes}, where,
                        "copy it again, or convert the model again");
   if (h.weights_offset % static_cast<uint64_t>(base::kSegmentAlignment) != 0 ||
       h.weights_offset < h.graph_offset + h.graph_bytes || h.weights_offset > size ||
       h.weights_bytes != size - h.weights_offset)
-    return damaged("a weight area of " + std::to_string(h.weights_bytes) + " bytes at " +
-                       std::to_string(h.weights_offset) + " in a file of " + std::to_string(size),
-                   "an aligned range after the graph that ends with the file", where + ", offset 32");
+    return damaged(
+        {"a weight area of ", h.weights_bytes, " bytes at ", h.weights_offset, " in a file of ", size},
+        "an aligned range after the graph that ends with the file", {where, ", offset 32"});
   return h;
 }
 
@@ -89,7 +84,7 @@ Result<ModelData> parse_walle(const Buffer& bytes, const std::string& where, Che
   WALLE_ASSIGN(const Header h, read_header(all, where));
   const auto graph = all.subspan(h.graph_offset, h.graph_bytes);
   if (h.graph_crc != checksum(graph.data(), graph.size()))
-    return damaged("a graph with a wrong checksum", "its CRC-32C", where + ", offset 48");
+    return damaged("a graph with a wrong checksum", "its CRC-32C", {where, ", offset 48"});
   WALLE_ASSIGN(ModelData data,
                detail::parse_graph(graph, bytes.part(h.weights_offset, h.weights_bytes), where, check));
   if (bytes.file()) data.files.push_back(bytes);

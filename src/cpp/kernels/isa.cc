@@ -52,9 +52,9 @@ Result<base::Capabilities> usable_capabilities() {
   // Set to nothing counts as not set: that is how shells unset a variable for one command.
   if (!forced || !*forced) return base::cpu_features().has;
   if (const std::optional<base::Capabilities> named = named_capabilities(forced)) return *named;
-  return argument_error("WALLE_CPU=" + std::string(forced),
-                        "one of " + supported_names() + ", with or without what stands beside it of " +
-                            base::capabilities_text(base::cpu_features().has),
+  return argument_error({"WALLE_CPU=", forced},
+                        {"one of ", supported_names(), ", with or without what stands beside it of ",
+                         base::capabilities_text(base::cpu_features().has)},
                         "environment variable WALLE_CPU", "unset it to let the runtime choose the best set");
 }
 

@@ -236,7 +236,7 @@ void TlsStream::close() {
 
 bool TlsStream::resumed() const { return f_.session_reused(ssl_) == 1; }
 
-Error TlsStream::failed(std::string_view doing, int code) const {
+Error TlsStream::failed(Text doing, int code) const {
   const int kind = f_.error(ssl_, code);
   std::string why =
       kind == kClosed ? "the peer closed the connection" : "libssl error " + std::to_string(kind);

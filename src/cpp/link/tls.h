@@ -81,7 +81,7 @@ class TlsStream {
 
  private:
   TlsStream(TlsContext& context) : context_(context), f_(context.f_) {}
-  Error failed(std::string_view doing, int code) const;
+  Error failed(Text doing, int code) const;
 
   TlsContext& context_;
   const TlsLibrary& f_;

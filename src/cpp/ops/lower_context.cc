@@ -29,7 +29,7 @@ std::vector<Ref> LowerContext::emit_many(std::string_view op, const std::vector<
   // By name, as a model file has it: decompositions of one file need no header of another.
   const ir::OpDef* def = find_op(op);
   if (!def) {
-    fail(internal_error("operator '" + std::string(op) + "' is not in the op table", origin_.text()));
+    fail(internal_error({"operator '", op, "' is not in the op table"}, origin_.text()));
     return nothing;
   }
   auto refs = lowering_.apply(*def, attributes, inputs, outputs, origin_);
@@ -51,7 +51,7 @@ Ref LowerContext::emit(std::string_view op, std::initializer_list<Ref> inputs, i
 bool LowerContext::may_tabulate(int64_t elements, int64_t work) {
   if (failed()) return false;
   if (Status s = lowering_.count_table(elements, work); !s.ok())
-    fail(s.error().within("node '" + origin_.text() + "'"));
+    fail(s.error().within({"node '", origin_.text(), "'"}));
   return !failed();
 }
 
@@ -66,7 +66,7 @@ bool LowerContext::may_have(DType dtype, const Shape& shape) {
 bool LowerContext::all_given(const std::vector<Ref>& inputs) {
   if (failed()) return false;
   if (std::ranges::any_of(inputs, [](Ref r) { return r < 0; }))
-    fail(model_error("an input left out", "a value for it", "node '" + origin_.text() + "'",
+    fail(model_error("an input left out", "a value for it", {"node '", origin_.text(), "'"},
                      "connect the input"));
   return !failed();
 }
@@ -108,13 +108,12 @@ Ref LowerContext::scalar(DType dtype, double value) {
       t->as_mutable<T>()[0] = static_cast<T>(value);
   });
   if (!holds)
-    fail(model_error(
-        "the number " + std::to_string(value) + " beside operands of " + std::string(dtype_name(dtype)),
-        "a number that this dtype holds", origin_.text(),
-        "correct the node's attributes, or cast its operands to float32"));
+    fail(model_error({"the number ", value, " beside operands of ", dtype_name(dtype)},
+                     "a number that this dtype holds", origin_.text(),
+                     "correct the node's attributes, or cast its operands to float32"));
   if (!known)  // float8 travels and is cast; no operator computes in it
-    fail(model_error("operands of " + std::string(dtype_name(dtype)), "a dtype the operator computes in",
-                     origin_.text(), "cast them to float32"));
+    fail(model_error({"operands of ", dtype_name(dtype)}, "a dtype the operator computes in", origin_.text(),
+                     "cast them to float32"));
   return constant(std::move(*t));
 }
 
@@ -133,7 +132,7 @@ Ref LowerContext::reshape(Ref r, const Shape& to) {
   whole.regions.push_back(raster::contiguous_region(0, to.elements()));
   // The operator's own fault, not the model's: shape rules have run.
   if (shape(r).elements() != to.elements()) {
-    fail(internal_error("reshape of " + shape(r).text() + " to " + to.text(), origin_.text()));
+    fail(internal_error({"reshape of ", shape(r).text(), " to ", to.text()}, origin_.text()));
     return kNoRef;
   }
   return raster(std::move(whole), dtype(r), to, {r});

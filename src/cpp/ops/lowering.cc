@@ -47,10 +47,10 @@ Ref Lowering::add_constant(Tensor value) {
 Status Lowering::count_table(int64_t elements, int64_t work) {
   // By division: elements times work may overflow.
   if (elements > (base::kMaxPlanTable - table_work_) / work)
-    return resource_error("a table of " + std::to_string(elements) + " elements, " + std::to_string(work) +
-                              " steps each, after " + std::to_string(table_work_) + " steps for other tables",
-                          "at most " + std::to_string(base::kMaxPlanTable) + " steps while planning",
-                          "the model", "check the shapes, or feed the table as an input");
+    return resource_error({"a table of ", elements, " elements, ", work, " steps each, after ", table_work_,
+                           " steps for other tables"},
+                          {"at most ", base::kMaxPlanTable, " steps while planning"}, "the model",
+                          "check the shapes, or feed the table as an input");
   table_work_ += elements * work;
   return {};
 }
@@ -74,8 +74,7 @@ Result<std::vector<Ref>> Lowering::apply(const ir::OpDef& op, const ir::Attribut
   const std::vector<ir::InferInput> seen = infer_inputs(inputs);
   ir::InferContext context(attributes, seen, outputs);
   // Control operators have no shape rule: only the executor knows their results.
-  if (!op.infer)
-    return internal_error(std::string(op.name) + " cannot be part of a decomposition", describe(op, origin));
+  if (!op.infer) return internal_error({op.name, " cannot be part of a decomposition"}, describe(op, origin));
   // The node's name goes in front of what the rule says, since rules know shapes only.
   if (Status s = op.infer(context); !s.ok()) return s.error().within(describe(op, origin));
   return apply_inferred(op, attributes, inputs, context.outputs(), origin);
@@ -126,7 +125,7 @@ bool Lowering::runs_whole(const ir::OpDef& op, const ir::Attributes& attributes,
 Result<std::vector<Ref>> Lowering::decompose(const ir::OpDef& op, const ir::Attributes& attributes,
                                              const std::vector<Ref>& inputs,
                                              std::span<const ir::InferOutput> outputs, const Origin& origin) {
-  if (!op.lower) return internal_error(std::string(op.name) + " has no decomposition", describe(op, origin));
+  if (!op.lower) return internal_error({op.name, " has no decomposition"}, describe(op, origin));
   if (depth_ >= kMaxDecompositionDepth)
     return internal_error("decomposition does not end", describe(op, origin));
   ++depth_;
@@ -148,10 +147,10 @@ Status Lowering::check_results(const ir::OpDef& op, const std::vector<Ref>& resu
     // Every decomposition against its shape rule, in release builds too: a wrong one would be a kernel that
     // reads past its input.
     if (v.shape != outputs[i].shape || v.dtype != outputs[i].dtype)
-      return internal_error("decomposition gives " + std::string(dtype_name(v.dtype)) + v.shape.text() +
-                                " where the shape rule says " + std::string(dtype_name(outputs[i].dtype)) +
-                                outputs[i].shape.text(),
-                            describe(op, origin));
+      return internal_error(
+          {"decomposition gives ", dtype_name(v.dtype), v.shape.text(), " where the shape rule says ",
+           dtype_name(outputs[i].dtype), outputs[i].shape.text()},
+          describe(op, origin));
   }
   return {};
 }
@@ -160,7 +159,7 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
   // Asked for every node: a Loop-free model of a few kilobytes can unfold to millions (an LSTM of a long
   // sequence).
   if (static_cast<int64_t>(program_.nodes.size()) >= base::kMaxPlanNodes)
-    return resource_error("a model of more than " + std::to_string(base::kMaxPlanNodes) + " steps", "fewer",
+    return resource_error({"a model of more than ", base::kMaxPlanNodes, " steps"}, "fewer",
                           describe(*node.op, node.origin), "run the model in parts, or shorter sequences");
   int64_t bytes = 0;
   for (const ir::InferOutput& o : outputs) {
@@ -204,22 +203,19 @@ std::vector<ir::InferOutput> one_output(DType dtype, const Shape& shape) {
 Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Shape& shape,
                                     const std::vector<Ref>& sources, const Origin& origin) {
   if (static_cast<int64_t>(raster.regions.size()) > base::kMaxRegions)
-    return resource_error(std::to_string(raster.regions.size()) + " regions",
-                          "at most " + std::to_string(base::kMaxRegions), origin.text(),
+    return resource_error({raster.regions.size(), " regions"}, {"at most ", base::kMaxRegions}, origin.text(),
                           "split the operator");
   regions_ += static_cast<int64_t>(raster.regions.size());
   if (regions_ > base::kMaxPlanRegions)
-    return resource_error(
-        "a model whose movements take more than " + std::to_string(base::kMaxPlanRegions) + " regions",
-        "fewer", origin.text(), "run the model in parts");
+    return resource_error({"a model whose movements take more than ", base::kMaxPlanRegions, " regions"},
+                          "fewer", origin.text(), "run the model in parts");
   WALLE_TRY(Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin.text()));
   std::vector<int64_t> elements;
   for (Ref r : sources) {
     elements.push_back(program_.at(r).shape.elements());
     // Rasters copy bits: a source of another dtype would be read wrongly, and a smaller one past its end.
     if (program_.at(r).dtype != dtype)
-      return internal_error("raster from " + std::string(dtype_name(program_.at(r).dtype)) + " to " +
-                                std::string(dtype_name(dtype)),
+      return internal_error({"raster from ", dtype_name(program_.at(r).dtype), " to ", dtype_name(dtype)},
                             origin.text());
   }
   // Regions without elements have strides that mean nothing; later passes need not ask.

@@ -66,9 +66,9 @@ py::array numpy_call(const char* function, py::handle object, const std::string&
     const std::string type = py::str(py::type::handle_of(object).attr("__name__"));
     const std::string why = py::str(error.value());
     if (error.matches(PyExc_MemoryError))
-      throw CoreError(resource_error("memory for a copy of a value of type " + type + " was refused",
+      throw CoreError(resource_error({"memory for a copy of a value of type ", type, " was refused"},
                                      "enough free memory", where, "use smaller arrays"));
-    throw CoreError(argument_error("a value of type " + type + " that NumPy cannot read (" + why + ")",
+    throw CoreError(argument_error({"a value of type ", type, " that NumPy cannot read (", why, ")"},
                                    "an array in ordinary memory with a NumPy dtype", where,
                                    "move it to the CPU and convert it to a NumPy array first"));
   }
@@ -89,7 +89,7 @@ py::array as_array(py::handle object, const std::string& where, bool allow_plain
     array = numpy_call("asarray", object, where);
   } else {
     const std::string type = py::str(py::type::handle_of(object).attr("__name__"));
-    throw CoreError(argument_error("a value of type " + type, "a NumPy array, a DLPack object or a buffer",
+    throw CoreError(argument_error({"a value of type ", type}, "a NumPy array, a DLPack object or a buffer",
                                    where, "wrap it: numpy.asarray(value, dtype=...)"));
   }
   const char order = array.dtype().byteorder();

@@ -146,8 +146,8 @@ py::bytes pack_reports(const std::vector<GivenReport>& given) {
   for (const auto& [device, release, scenario, task, version, control, status, phase, error, limit, firings,
                     failures, epoch, seq] : given) {
     if (status >= kReportStatusNames.size())
-      throw CoreError(argument_error("status " + std::to_string(status), "one of REPORT_STATUSES", "reports",
-                                     "give its index"));
+      throw CoreError(
+          argument_error({"status ", status}, "one of REPORT_STATUSES", "reports", "give its index"));
     reports.push_back({.device = device,
                        .release = release,
                        .scenario = scenario,

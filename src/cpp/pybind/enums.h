@@ -12,8 +12,7 @@ template <class Enum>
 Enum enum_of(int number, Enum last, const char* what) {
   const int highest = static_cast<int>(last);
   if (number < 0 || number > highest)
-    throw CoreError(argument_error(std::string(what) + " " + std::to_string(number),
-                                   "0 to " + std::to_string(highest), "an enumeration",
+    throw CoreError(argument_error({what, " ", number}, {"0 to ", highest}, "an enumeration",
                                    "pass a member of the enumeration"));
   return static_cast<Enum>(number);
 }

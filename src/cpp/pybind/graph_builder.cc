@@ -23,14 +23,14 @@ struct GraphBuilder {
 ir::Value& value_at(GraphBuilder& b, ir::ValueId id) {
   // Converters are Python code that anybody may write: a wrong number must not become a wrong address.
   if (id < 0 || id >= static_cast<ir::ValueId>(b.graph->values.size()))
-    throw CoreError(argument_error("value number " + std::to_string(id), "a number this builder gave out",
-                                   "GraphBuilder", kConvertAgain));
+    throw CoreError(argument_error({"value number ", id}, "a number this builder gave out", "GraphBuilder",
+                                   kConvertAgain));
   return b.graph->at(id);
 }
 
 ir::ValueKind kind_from(const std::string& name) {
   if (const auto kind = ir::value_kind_from_name(name)) return *kind;
-  throw CoreError(argument_error("value kind '" + name + "'", "tensor, sequence or optional", "GraphBuilder",
+  throw CoreError(argument_error({"value kind '", name, "'"}, "tensor, sequence or optional", "GraphBuilder",
                                  kConvertAgain));
 }
 
@@ -59,8 +59,8 @@ Tensor constant_from(const py::object& array, const std::string& dtype_name, con
   const Buffer window = py::isinstance<py::array>(array) ? window_of_file(array) : Buffer();
   const py::array bits = window ? py::array(array) : as_array(array, where, true);
   if (!can_hold(bits, dtype))
-    throw CoreError(argument_error("an array of dtype " + std::string(py::str(bits.dtype())),
-                                   "the bits of " + dtype_name, where, kConvertAgain));
+    throw CoreError(argument_error({"an array of dtype ", std::string(py::str(bits.dtype()))},
+                                   {"the bits of ", dtype_name}, where, kConvertAgain));
   if (window && usable_as_it_is(bits))
     return unwrap(Tensor(dtype, shape_of(bits, dtype, where), window).with_plain_booleans());
   if (window) {  // at an address that its dtype cannot have
@@ -84,8 +84,8 @@ ir::AttrValue attribute_from(const std::string& name, const std::string& kind, c
     return constant_from(pair[0], py::cast<std::string>(pair[1]), "attribute " + name);
   }
   if (kind == "g") return std::shared_ptr<const ir::Graph>(py::cast<GraphBuilder&>(value).graph);
-  throw CoreError(argument_error("attribute kind '" + kind + "'", "i, f, s, is, fs, ss, t or g",
-                                 "attribute " + name, kConvertAgain));
+  throw CoreError(argument_error({"attribute kind '", kind, "'"}, "i, f, s, is, fs, ss, t or g",
+                                 {"attribute ", name}, kConvertAgain));
 }
 
 std::vector<ir::ValueId> add_node(
@@ -141,7 +141,7 @@ ir::ValueId constant(GraphBuilder& b, const std::string& name, const py::object&
 ir::ValueId share_constant(GraphBuilder& b, GraphBuilder& source, ir::ValueId id) {
   const ir::Value& value = value_at(source, id);
   if (!value.constant)
-    throw CoreError(argument_error("value '" + value.name + "'", "a constant", "GraphBuilder.share_constant",
+    throw CoreError(argument_error({"value '", value.name, "'"}, "a constant", "GraphBuilder.share_constant",
                                    kConvertAgain));
   return add_constant(b, value.name, *value.constant);
 }

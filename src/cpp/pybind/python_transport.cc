@@ -59,7 +59,7 @@ class PythonTransport final : public link::Transport {
   template <class Call>
   Result<int> call(const std::string& url, const link::BodySink& body, const Call& ask) {
     const PythonLock lock;
-    if (!lock) return cancelled_error("a request", "'" + url + "', of a Python that ends");
+    if (!lock) return cancelled_error("a request", {"'", url, "', of a Python that ends"});
     const auto wanted = std::make_shared<Wanted>(Wanted{.body = &body, .failed = {}});
     try {
       const py::cpp_function sink([wanted](const py::bytes& piece) {
@@ -74,9 +74,9 @@ class PythonTransport final : public link::Transport {
     } catch (py::error_already_set& error) {
       wanted->body = nullptr;
       if (!wanted->failed.ok()) return wanted->failed.take_error();
-      return network_error(error.what(), "a reply", "'" + url + "'", "check the address and the network");
+      return network_error(error.what(), "a reply", {"'", url, "'"}, "check the address and the network");
     } catch (const py::cast_error&) {
-      return network_error("a status that is no int", "the HTTP status of the reply", "'" + url + "'",
+      return network_error("a status that is no int", "the HTTP status of the reply", {"'", url, "'"},
                            "correct the transport that was given");
     }
   }

@@ -49,9 +49,9 @@ Cell cell_of(const py::handle& value, const std::string& column) {
   }
   if (PyBytes_Check(o))
     return Cell::of_bytes({PyBytes_AS_STRING(o), static_cast<size_t>(PyBytes_GET_SIZE(o))});
-  unwrap(Status(argument_error("a value of type " + std::string(Py_TYPE(o)->tp_name),
-                               "int, float, bool, str, bytes or None", "column '" + column + "'",
-                               "convert the value")));
+  unwrap(
+      Status(argument_error({"a value of type ", Py_TYPE(o)->tp_name}, "int, float, bool, str, bytes or None",
+                            {"column '", column, "'"}, "convert the value")));
   return {};
 }
 

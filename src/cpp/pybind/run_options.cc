@@ -27,8 +27,8 @@ size_t position(py::handle name, const std::vector<py::str>& names, const std::v
   std::string known;
   for (size_t i = 0; i < names.size(); ++i)
     if (give[i]) known += (known.empty() ? "'" : ", '") + names[i].cast<std::string>() + "'";
-  throw CoreError(argument_error("out for " + py::repr(name).cast<std::string>(),
-                                 "names of results that are wanted: " + known, "out", "check the spelling"));
+  throw CoreError(argument_error({"out for ", py::repr(name).cast<std::string>()},
+                                 {"names of results that are wanted: ", known}, "out", "check the spelling"));
 }
 
 // The names in the order of the list: that of `wanted`, or of the model.
@@ -46,14 +46,14 @@ std::vector<size_t> order(const py::object& wanted, const std::vector<py::str>& 
 Tensor memory_from(py::handle object, const ir::Value& declared) {
   const std::string where = "out, result '" + declared.name + "'";
   if (!py::isinstance<py::array>(object))
-    throw CoreError(argument_error("a value of type " + type_name(object), "a NumPy array", where,
+    throw CoreError(argument_error({"a value of type ", type_name(object)}, "a NumPy array", where,
                                    "make it with numpy.empty(shape, dtype)"));
   const auto array = py::reinterpret_borrow<py::array>(object);
   const DType dtype = declared.dtype == DType::undefined ? dtype_of(array) : declared.dtype;
   const std::string have = "an array of dtype " + std::string(py::str(array.dtype()));
   if (dtype == DType::undefined || !can_hold(array, dtype))
-    throw CoreError(argument_error(have, std::string(dtype_name(declared.dtype)), where,
-                                   "make it with numpy.empty(shape, dtype)"));
+    throw CoreError(
+        argument_error(have, dtype_name(declared.dtype), where, "make it with numpy.empty(shape, dtype)"));
   if (!array.writeable())
     throw CoreError(
         argument_error("an array that may not be written", "a writable array", where, "pass a copy of it"));
@@ -78,7 +78,7 @@ void SignalCheck::rethrow() {
 
 std::chrono::nanoseconds timeout_from(double seconds) {
   if (std::isnan(seconds) || seconds <= 0)
-    throw CoreError(argument_error("timeout=" + py::repr(py::float_(seconds)).cast<std::string>(),
+    throw CoreError(argument_error({"timeout=", py::repr(py::float_(seconds)).cast<std::string>()},
                                    "a number of seconds above 0", "run", "leave it out for no limit"));
   const std::chrono::duration<double> bounded(std::min(seconds, kLongest));
   return std::chrono::duration_cast<std::chrono::nanoseconds>(bounded);
@@ -93,14 +93,14 @@ py::list result_arrays(const py::object& out, const py::object& wanted, const st
     return arrays;
   }
   if (!py::isinstance<py::list>(out) && !py::isinstance<py::tuple>(out))
-    throw CoreError(argument_error("out of type " + type_name(out),
+    throw CoreError(argument_error({"out of type ", type_name(out)},
                                    "a dictionary {result name: array} or a list of arrays", "run",
                                    "put the array into a list"));
   const auto given = out.cast<py::sequence>();
   const std::vector<size_t> places = order(wanted, names, give);
   if (given.size() != places.size())
-    throw CoreError(argument_error("out with " + std::to_string(given.size()) + " arrays",
-                                   std::to_string(places.size()) + ", one per result", "run",
+    throw CoreError(argument_error({"out with ", given.size(), " arrays"},
+                                   {places.size(), ", one per result"}, "run",
                                    "put None where the engine shall make the array"));
   for (size_t i = 0; i < places.size(); ++i) arrays[places[i]] = given[i];
   return arrays;

@@ -79,7 +79,7 @@ std::vector<bool> NativeSession::chosen(const py::object& wanted) const {
   std::vector<bool> give(output_names_.size(), wanted.is_none());
   if (wanted.is_none()) return give;
   if (py::isinstance<py::str>(wanted) || !py::hasattr(wanted, "__iter__"))  // a name is a sequence of letters
-    throw CoreError(argument_error("outputs=" + std::string(py::repr(wanted)), "a list of output names",
+    throw CoreError(argument_error({"outputs=", std::string(py::repr(wanted))}, "a list of output names",
                                    "run", "put the name into a list"));
   for (const py::handle name : wanted) {
     const auto found =

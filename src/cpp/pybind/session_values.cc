@@ -35,7 +35,8 @@ Tensor tensor_from(py::handle object, DType declared, const std::string& name) {
     const std::string have = py::str(array.dtype());
     const std::string want =
         declared == DType::undefined ? "a numeric or boolean dtype" : std::string(dtype_name(declared));
-    throw CoreError(argument_error("an array of dtype " + have, want, where, "convert it with .astype(...)"));
+    throw CoreError(
+        argument_error({"an array of dtype ", have}, want, where, "convert it with .astype(...)"));
   }
   return borrow(array, dtype, shape_of(array, dtype, where));
 }
@@ -66,7 +67,7 @@ ir::RuntimeValue value_from(py::handle object, const ir::Value& declared) {
   if (optional) return tensor_from(object, declared.dtype, declared.name);
   const bool none = object.is_none();
   throw CoreError(argument_error(
-      none ? "None" : "a value that is not a list", "a list of arrays", "input '" + declared.name + "'",
+      none ? "None" : "a value that is not a list", "a list of arrays", {"input '", declared.name, "'"},
       none ? "pass an empty list for an empty sequence" : "wrap the arrays in a list"));
 }
 

@@ -21,7 +21,7 @@ Cell cell_of(py::handle value) {
     return Floats(row.data(), row.data() + row.size());
   PyErr_Clear();  // NumPy's reason speaks of its own types; ours names those of a batch
   const std::string type = py::str(py::type::of(value).attr("__name__"));
-  throw CoreError(argument_error("a value of type " + type,
+  throw CoreError(argument_error({"a value of type ", type},
                                  "None, int, float, bool, str or a one-dimensional array of floats", "batch",
                                  "convert it"));
 }
@@ -37,8 +37,7 @@ py::object object_of(const Cell& cell) {
 
 void check_rows(const std::string& what, size_t have, size_t rows, const char* next) {
   if (have == rows) return;
-  throw CoreError(argument_error(what + " of " + std::to_string(have) + " rows",
-                                 std::to_string(rows) + " rows as in 'ts'", "batch", next));
+  throw CoreError(argument_error({what, " of ", have, " rows"}, {rows, " rows as in 'ts'"}, "batch", next));
 }
 
 }  // namespace

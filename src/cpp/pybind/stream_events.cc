@@ -8,7 +8,7 @@ using namespace walle::stream;
 namespace {
 [[noreturn]] void refuse(const std::string& given, const std::string& expected, const FieldDecl& field,
                          const std::string& next_step) {
-  throw CoreError(argument_error(given + " for field '" + field.name + "'", expected, "contents", next_step));
+  throw CoreError(argument_error({given, " for field '", field.name, "'"}, expected, "contents", next_step));
 }
 
 // What counts as an integer in Python, NumPy's among them.

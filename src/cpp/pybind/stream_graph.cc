@@ -22,7 +22,7 @@ class GivenResources final : public GraphResources {
   void add_model(const std::string& name, const py::object& session) {
     const auto [it, fresh] = models_.emplace(name, Model{session, nullptr});
     if (!fresh && !it->second.session.is(session))
-      throw CoreError(argument_error("two models called '" + name + "' in one graph", "a name for each",
+      throw CoreError(argument_error({"two models called '", name, "' in one graph"}, "a name for each",
                                      "encode", "name them: encode(..., model=\"...\")"));
     if (fresh) it->second.encoder = session_encoder(session);
   }

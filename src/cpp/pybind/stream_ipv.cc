@@ -28,10 +28,9 @@ py::tuple feature_and_code(EventLog& log, uint64_t page_instance, const GivenFlo
                            const GivenFloats& bias) {
   if (weights.size() != static_cast<py::ssize_t>(kIpvCode * kIpvFloats) ||
       bias.size() != static_cast<py::ssize_t>(kIpvCode))
-    throw CoreError(argument_error("weights of " + std::to_string(weights.size()) + " floats",
-                                   std::to_string(kIpvCode) + " x " + std::to_string(kIpvFloats) +
-                                       " weights and " + std::to_string(kIpvCode) + " biases",
-                                   "ipv", "check the encoder's shape"));
+    throw CoreError(argument_error({"weights of ", weights.size(), " floats"},
+                                   {kIpvCode, " x ", kIpvFloats, " weights and ", kIpvCode, " biases"}, "ipv",
+                                   "check the encoder's shape"));
   const PageEvents page = unwrap(PageEvents::read(log, page_instance));
   const py::array_t<float> feature = feature_of(log, page);
   py::array_t<float> code(static_cast<py::ssize_t>(kIpvCode));

@@ -73,8 +73,8 @@ Status check_side(const LoopSpec& spec, bool dst, int64_t elements) {
   if (dst == spec.index_on_dst)
     for (const LoopIndex& i : spec.index) widen(i.bound, i.stride);
   if (low && high && *low >= 0 && *high < elements) return {};
-  return model_error(std::string("a loop whose ") + (dst ? "destination" : "source") + " leaves the tensor",
-                     "addresses below " + std::to_string(elements), "loop", kReportLoop);
+  return model_error({"a loop whose ", dst ? "destination" : "source", " leaves the tensor"},
+                     {"addresses below ", elements}, "loop", kReportLoop);
 }
 }  // namespace
 
@@ -82,18 +82,15 @@ Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements,
   // First of all, because every later step walks the axes and multiplies the sizes.
   if (spec.rank < 0 || spec.rank > kRegionRank || spec.body.rank < 0 || spec.body.rank > kRegionRank ||
       !countable(spec))
-    return model_error(
-        "a loop of rank " + std::to_string(spec.rank) + " over a body of rank " +
-            std::to_string(spec.body.rank),
-        "ranks up to " + std::to_string(kRegionRank) + " and products of sizes that can be counted", "loop",
-        kReportLoop);
+    return model_error({"a loop of rank ", spec.rank, " over a body of rank ", spec.body.rank},
+                       {"ranks up to ", kRegionRank, " and products of sizes that can be counted"}, "loop",
+                       kReportLoop);
   if (!reaches_nothing(spec)) {
     WALLE_TRY(check_side(spec, false, src_elements));
     WALLE_TRY(check_side(spec, true, dst_elements));
   }
   if (spec.count() * static_cast<int64_t>(spec.index.size()) != index_elements)
-    return model_error("a loop of " + std::to_string(spec.count()) + " rounds over " +
-                           std::to_string(index_elements) + " indices",
+    return model_error({"a loop of ", spec.count(), " rounds over ", index_elements, " indices"},
                        "one index tuple per round", "loop", kReportLoop);
   return {};
 }

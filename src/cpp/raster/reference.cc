@@ -35,9 +35,8 @@ void copy_region(const Region& r, int64_t element, const std::byte* src, std::by
   for_each_pair(r, [&](int64_t s, int64_t d) { std::memcpy(dst + d * element, src + s * element, element); });
 }
 
-Error not_numeric(const char* what, DType dtype, const char* where) {
-  return model_error(std::string(what) + " of " + std::string(dtype_name(dtype)), "a numeric dtype", where,
-                     "cast to float32 first");
+Error not_numeric(Text what, DType dtype, Text where) {
+  return model_error({what, " of ", dtype_name(dtype)}, "a numeric dtype", where, "cast to float32 first");
 }
 }  // namespace
 
@@ -91,11 +90,9 @@ Result<int64_t> index_offset(const LoopSpec& spec, DType dtype, const void* indi
     const LoopIndex& component = spec.index[c];
     const int64_t index = read_index(dtype, indices, round * depth + c);
     if (index < -component.bound || index >= component.bound)
-      return model_error(
-          "index " + std::to_string(index) + " at position " + std::to_string(round * depth + c),
-          "an index in [" + std::to_string(-component.bound) + ", " + std::to_string(component.bound - 1) +
-              "]",
-          "indices", "clip or correct the indices");
+      return model_error({"index ", index, " at position ", round * depth + c},
+                         {"an index in [", -component.bound, ", ", component.bound - 1, "]"}, "indices",
+                         "clip or correct the indices");
     offset += (index < 0 ? index + component.bound : index) * component.stride;
   }
   return offset;

@@ -55,17 +55,16 @@ std::optional<std::pair<int64_t, int64_t>> extent(const Region& r, const View& v
 Status check_view(const Region& r, const View& v, int64_t elements, const char* what) {
   const auto e = extent(r, v);
   if (!e || e->first < 0 || e->second >= elements)
-    return model_error(std::string("a region whose ") + what + " view leaves the tensor",
-                       "indices below " + std::to_string(elements), "raster", kReportRegion);
+    return model_error({"a region whose ", what, " view leaves the tensor"}, {"indices below ", elements},
+                       "raster", kReportRegion);
   return {};
 }
 
 Status check_region(const Region& r, std::span<const int64_t> source_elements, int64_t dst_elements) {
   if (r.rank < 0 || r.rank > kRegionRank || r.source < 0 ||
       std::cmp_greater_equal(r.source, source_elements.size()))
-    return model_error(
-        "region with source " + std::to_string(r.source) + " and rank " + std::to_string(r.rank),
-        "a source of the raster and rank up to " + std::to_string(kRegionRank), "raster", kReportRegion);
+    return model_error({"region with source ", r.source, " and rank ", r.rank},
+                       {"a source of the raster and rank up to ", kRegionRank}, "raster", kReportRegion);
   // All sizes are looked at before an overflow is reported: an axis of no elements makes the region harmless
   // whatever the others say, and operators over empty tensors make such regions.
   bool empty = false;

@@ -61,7 +61,7 @@ Result<std::vector<const backends::Backend*>> backends_named(const std::string& 
       if (name == row.name) found = &row.get();
     }
     if (!found)
-      return backend_error("backend '" + name + "'", "one of: " + known, "session",
+      return backend_error({"backend '", name, "'"}, {"one of: ", known}, "session",
                            "choose a backend of this build");
     // Now, while an error still says which name was meant, and not in the first run.
     WALLE_TRY(found->ready());

@@ -65,8 +65,8 @@ Status Executable::add_operand(int memory, ops::Ref r, backends::ConstantCache* 
   };
   switch (s.home) {
     case search::Home::nowhere:
-      return internal_error("value " + std::to_string(r) + " is used in a memory that does not hold it",
-                            std::string(plan_.memories[memory].memory->name()) + " memory");
+      return internal_error({"value ", r, " is used in a memory that does not hold it"},
+                            {plan_.memories[memory].memory->name(), " memory"});
     case search::Home::arena:
       arena_patches_.push_back({operand, static_cast<size_t>(memory), s.offset});
       break;

@@ -8,8 +8,8 @@ namespace walle::runtime {
 
 Status check_dtype(const ir::Value& value, DType computed) {
   if (value.dtype == DType::undefined || value.dtype == computed) return {};
-  return model_error("value '" + value.name + "' declared as " + std::string(dtype_name(value.dtype)),
-                     std::string(dtype_name(computed)) + ", which its node computes", "graph",
+  return model_error({"value '", value.name, "' declared as ", dtype_name(value.dtype)},
+                     {dtype_name(computed), ", which its node computes"}, "graph",
                      "correct the declared type, or add a Cast before it");
 }
 
@@ -31,7 +31,7 @@ Result<std::vector<Tensor>> given_to(const ir::Graph& graph, const Segment& segm
     if (!memory.defined()) continue;
     const ops::ProgramValue& value = program.at(program.outputs[e.output]);
     if (memory.dtype() != value.dtype || !(memory.shape() == value.shape))
-      return misfit(memory, value.dtype, value.shape).within("result '" + graph.at(e.id).name + "'");
+      return misfit(memory, value.dtype, value.shape).within({"result '", graph.at(e.id).name, "'"});
     out[e.output] = memory;
   }
   return out;

@@ -34,8 +34,8 @@ GraphRunner::GraphRunner(const ir::Graph& graph, SharedState& shared)
 Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeValue> inputs,
                                                        std::span<const Tensor> given) {
   if (inputs.size() != graph_.inputs.size())
-    return argument_error(std::to_string(inputs.size()) + " inputs", std::to_string(graph_.inputs.size()),
-                          "graph '" + graph_.name + "'", "pass every input once");
+    return argument_error({inputs.size(), " inputs"}, graph_.inputs.size(), {"graph '", graph_.name, "'"},
+                          "pass every input once");
   for (size_t i = 0; i < inputs.size(); ++i) {
     env_[graph_.inputs[i]] = std::move(inputs[i]);
     held_.push_back(graph_.inputs[i]);
@@ -161,8 +161,8 @@ Status GraphRunner::run_node(int index) {
 Result<std::vector<ir::RuntimeValue>> GraphRunner::run_body(const ir::Graph& body,
                                                             std::vector<ir::RuntimeValue> inputs) {
   if (shared_.depth >= base::kMaxGraphDepth)
-    return model_error("bodies nested deeper than " + std::to_string(base::kMaxGraphDepth), "fewer levels",
-                       "graph '" + body.name + "'", "flatten the control flow");
+    return model_error({"bodies nested deeper than ", base::kMaxGraphDepth}, "fewer levels",
+                       {"graph '", body.name, "'"}, "flatten the control flow");
   if (shared_.control) WALLE_TRY(shared_.control->look_if_due());
   auto& runner = bodies_[&body];
   if (!runner) runner = std::make_unique<GraphRunner>(body, shared_);

@@ -8,8 +8,7 @@ namespace {
 Status check_inputs(const ir::OpDef& op, const std::vector<ops::Ref>& inputs) {
   for (int i = 0; i < op.inputs.min; ++i)
     if (i >= std::ssize(inputs) || inputs[i] < 0)
-      return model_error("input " + std::to_string(i) + " is missing",
-                         std::to_string(op.inputs.min) + " inputs", "", "connect the input");
+      return model_error({"input ", i, " is missing"}, {op.inputs.min, " inputs"}, "", "connect the input");
   return {};
 }
 
@@ -44,7 +43,7 @@ Result<std::optional<TypedNode>> infer(SegmentBuilder& segment, const ir::Node& 
 Result<std::optional<TypedNode>> infer_shapes(SegmentBuilder& segment, const ir::Node& node) {
   const ir::OpDef* op = ops::find_op(node.op);
   if (!op)
-    return model_error("operator '" + node.op + "'", "an operator of the table", ir::describe(node),
+    return model_error({"operator '", node.op, "'"}, "an operator of the table", ir::describe(node),
                        "see `walle inspect ops`");
   auto typed = infer(segment, node, *op);
   if (!typed.ok()) return Error(typed.error()).within(ir::describe(node));

@@ -40,7 +40,7 @@ Status check_input(const ir::Value& value, const ir::RuntimeValue& given,
   const auto have = [&] { return std::string(dtype_name(t->dtype())) + t->shape().text(); };
   if (value.dtype != DType::undefined && t->dtype() != value.dtype)
     return argument_error(have(), declared(value), where(),
-                          "convert the array with .astype('" + std::string(dtype_name(value.dtype)) + "')");
+                          {"convert the array with .astype('", dtype_name(value.dtype), "')"});
   if (!value.shape) return {};
   bool fits = static_cast<int>(value.shape->size()) == t->shape().rank();
   for (size_t i = 0; fits && i < value.shape->size(); ++i) {
@@ -79,7 +79,7 @@ Result<std::shared_ptr<const Model>> Model::with_inputs(const Names& overridden)
     const auto found =
         std::ranges::find_if(g.overridable, [&](ir::ValueId id) { return g.at(id).name == name; });
     if (found == g.overridable.end())
-      return argument_error("input '" + name + "'", "the name of an overridable input", "run",
+      return argument_error({"input '", name, "'"}, "the name of an overridable input", "run",
                             "see the model's overridable inputs");
     g.at(*found).constant.reset();
     g.inputs.push_back(*found);
@@ -92,11 +92,10 @@ Result<std::shared_ptr<const Model>> Model::with_inputs(const Names& overridden)
 
 Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) const {
   if (options.threads < 1 || options.threads > base::kMaxThreads)
-    return argument_error("threads=" + std::to_string(options.threads),
-                          "1 to " + std::to_string(base::kMaxThreads), "session",
+    return argument_error({"threads=", options.threads}, {"1 to ", base::kMaxThreads}, "session",
                           "use threads=1 or the number of cores");
   if (options.precision != "float32")
-    return argument_error("precision='" + options.precision + "'", "'float32'", "session",
+    return argument_error({"precision='", options.precision, "'"}, "'float32'", "session",
                           "leave precision at its default");
   WALLE_TRY(error_limit(options.accuracy).status());
   WALLE_TRY(check_tune(options.tune));

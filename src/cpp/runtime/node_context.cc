@@ -15,11 +15,10 @@ Status NodeContext::run() {
     return {};
   }
   const ir::OpDef* def = ops::find_op(node_.op);
-  if (!def || !def->control) return internal_error("no executor for " + node_.op, "control");
+  if (!def || !def->control) return internal_error({"no executor for ", node_.op}, "control");
   const auto given = static_cast<int>(node_.inputs.size());
   if (given < def->inputs.min)
-    return model_error(std::to_string(given) + " inputs", "at least " + std::to_string(def->inputs.min),
-                       "inputs", "connect the inputs");
+    return model_error({given, " inputs"}, {"at least ", def->inputs.min}, "inputs", "connect the inputs");
   WALLE_TRY(def->control(*this));
   return std::move(contradicted_);
 }
@@ -45,14 +44,14 @@ Result<std::vector<ir::RuntimeValue>> NodeContext::run_body(const std::string& b
                                                             std::vector<ir::RuntimeValue> inputs) {
   const auto graph = node_.attributes.get_graph(body);
   if (!graph)
-    return model_error("no attribute '" + body + "'", "a graph", "attributes", "convert the model again");
+    return model_error({"no attribute '", body, "'"}, "a graph", "attributes", "convert the model again");
   return runner_.run_body(*graph, std::move(inputs));
 }
 
 Result<std::vector<Tensor>> NodeContext::run_op(const std::string& op, const ir::Attributes& attributes,
                                                 const std::vector<Tensor>& inputs, int outputs) {
   const ir::OpDef* def = ops::find_op(op);
-  if (!def) return internal_error("no operator " + op, "control");
+  if (!def) return internal_error({"no operator ", op}, "control");
   ops::Program program;
   ops::Lowering lowering(program, {nullptr, fold_program, base::kMaxTensorBytes});
   std::vector<ops::Ref> refs;
@@ -60,7 +59,7 @@ Result<std::vector<Tensor>> NodeContext::run_op(const std::string& op, const ir:
   WALLE_ASSIGN(const std::vector<ops::Ref> made, lowering.apply(*def, attributes, refs, outputs, node_.name));
   std::vector<Tensor> results;
   for (ops::Ref r : made) {
-    if (r < 0 || !program.at(r).constant) return internal_error(op + " was not computed", "control");
+    if (r < 0 || !program.at(r).constant) return internal_error({op, " was not computed"}, "control");
     results.push_back(*program.at(r).constant);
   }
   return results;

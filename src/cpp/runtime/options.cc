@@ -11,14 +11,13 @@ namespace walle::runtime {
 
 Status check_tune(int tune) {
   if (tune >= 0 && tune <= search::kTuneAll) return {};
-  return argument_error("tune=" + std::to_string(tune), "0 to " + std::to_string(search::kTuneAll), "session",
+  return argument_error({"tune=", tune}, {"0 to ", search::kTuneAll}, "session",
                         "leave tune at its default, or try tune=3");
 }
 
 Status check_max_plans(int max_plans) {
   if (max_plans >= 1 && max_plans <= base::kMaxKeptPlans) return {};
-  return argument_error("max_plans=" + std::to_string(max_plans),
-                        "1 to " + std::to_string(base::kMaxKeptPlans), "session",
+  return argument_error({"max_plans=", max_plans}, {"1 to ", base::kMaxKeptPlans}, "session",
                         "leave max_plans at its default");
 }
 
@@ -38,7 +37,7 @@ Result<double> error_limit(const std::string& accuracy) {
   if (accuracy == "strict") return search::kStrictError;
   if (accuracy == "normal") return search::kNormalError;
   if (accuracy == "fast") return std::numeric_limits<double>::infinity();
-  return argument_error("accuracy='" + accuracy + "'", "'strict', 'normal' or 'fast'", "session",
+  return argument_error({"accuracy='", accuracy, "'"}, "'strict', 'normal' or 'fast'", "session",
                         "leave accuracy at its default");
 }
 

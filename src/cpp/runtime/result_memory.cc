@@ -29,12 +29,11 @@ std::span<const Tensor> tensors_of(const ir::RuntimeValue& value) {
 
 Status check_one(const ir::Value& value, const Tensor& given) {
   if (value.kind != ir::ValueKind::tensor)
-    return argument_error("an array for a result of kind " + std::string(ir::value_kind_name(value.kind)),
+    return argument_error({"an array for a result of kind ", ir::value_kind_name(value.kind)},
                           "arrays for tensors only", place_of(value), "leave this result out of out");
   if (value.dtype != DType::undefined && given.dtype() != value.dtype)
-    return argument_error("an array of dtype " + std::string(dtype_name(given.dtype())),
-                          std::string(dtype_name(value.dtype)), place_of(value),
-                          "make it with numpy.empty(shape, dtype)");
+    return argument_error({"an array of dtype ", dtype_name(given.dtype())}, dtype_name(value.dtype),
+                          place_of(value), "make it with numpy.empty(shape, dtype)");
   if (!given.buffer().writable())
     return argument_error("memory that may not be written", "a writable array", place_of(value),
                           "pass a copy of it");
@@ -44,26 +43,26 @@ Status check_one(const ir::Value& value, const Tensor& given) {
 }  // namespace
 
 Error misfit(const Tensor& given, DType dtype, const Shape& shape) {
-  return argument_error("memory for " + type_of(given.dtype(), given.shape()), type_of(dtype, shape), "out",
+  return argument_error({"memory for ", type_of(given.dtype(), given.shape())}, type_of(dtype, shape), "out",
                         "make the array with numpy.empty of this shape and dtype");
 }
 
 Status check_result_memory(const ir::Graph& graph, std::span<const Tensor> given,
                            const std::vector<ir::RuntimeValue>& inputs) {
   if (given.size() != graph.outputs.size())
-    return argument_error("memory for " + std::to_string(given.size()) + " results",
-                          std::to_string(graph.outputs.size()), "out", "name the results");
+    return argument_error({"memory for ", given.size(), " results"}, graph.outputs.size(), "out",
+                          "name the results");
   for (size_t i = 0; i < given.size(); ++i) {
     if (!given[i].defined()) continue;
     const ir::Value& value = graph.at(graph.outputs[i]);
     WALLE_TRY(check_one(value, given[i]));
     for (size_t k = 0; k < inputs.size(); ++k)
       if (std::ranges::any_of(tensors_of(inputs[k]), [&](const Tensor& t) { return overlap(t, given[i]); }))
-        return argument_error("memory that overlaps input '" + graph.at(graph.inputs[k]).name + "'",
+        return argument_error({"memory that overlaps input '", graph.at(graph.inputs[k]).name, "'"},
                               "memory of its own", place_of(value), "pass another array");
     for (size_t k = 0; k < i; ++k)
       if (given[k].defined() && overlap(given[k], given[i]))
-        return argument_error("memory that overlaps that of result '" + graph.at(graph.outputs[k]).name + "'",
+        return argument_error({"memory that overlaps that of result '", graph.at(graph.outputs[k]).name, "'"},
                               "memory of its own", place_of(value), "pass another array");
   }
   return {};
@@ -80,7 +79,7 @@ Status fill_result_memory(const ir::Graph& graph, std::span<const Tensor> given,
       return argument_error("an array for a result that is no tensor", "a tensor", place_of(value),
                             "leave this result out of out");
     if (made->dtype() != into.dtype() || !(made->shape() == into.shape()))
-      return misfit(into, made->dtype(), made->shape()).within("result '" + value.name + "'");
+      return misfit(into, made->dtype(), made->shape()).within({"result '", value.name, "'"});
     if (made->data() != into.data() && made->bytes() > 0)
       base::copy_bytes(into.mutable_data(), made->data(), made->bytes());
     results[i] = std::move(into);

@@ -78,7 +78,7 @@ Result<ops::Ref> SegmentBuilder::operand(ir::ValueId id) {
     r = ops::kNoRef;  // an empty optional is an omitted input
   } else {
     return model_error(known.sequence() ? "a sequence" : "a value that is never computed", "a tensor",
-                       "value '" + value.name + "'", "check the order and the kinds of the nodes");
+                       {"value '", value.name, "'"}, "check the order and the kinds of the nodes");
   }
   return r;
 }

@@ -57,9 +57,9 @@ class RunScope {
   std::atomic<std::thread::id>& holder_;
 };
 
-Error called_within_a_run(const std::string& function) {
-  return argument_error("a call of " + function + " within a run of the same session", "one after the other",
-                        function + ", called by a signal handler", "let the handler set a flag or raise");
+Error called_within_a_run(Text function) {
+  return argument_error({"a call of ", function, " within a run of the same session"}, "one after the other",
+                        {function, ", called by a signal handler"}, "let the handler set a flag or raise");
 }
 
 }  // namespace
@@ -101,8 +101,8 @@ Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& opt
     model = chosen->model.get();
   }
   if (inputs.size() != model->graph().inputs.size())
-    return argument_error(std::to_string(inputs.size()) + " inputs",
-                          std::to_string(model->graph().inputs.size()), "run", "pass every input once");
+    return argument_error({inputs.size(), " inputs"}, model->graph().inputs.size(), "run",
+                          "pass every input once");
   WALLE_TRY(model->check_inputs(inputs));
   // Reading a file that was cut would end the process; asking takes 0.2 us a file.
   WALLE_TRY(ir::check_files(model_->data()));
@@ -157,7 +157,7 @@ Result<Session::Values> Session::run(std::span<const NamedValue> inputs, const R
   given.reserve(inputs.size());
   for (const NamedValue& in : inputs) {
     if (std::ranges::find(given, in.name) != given.end())
-      return argument_error("input '" + in.name + "' twice", "each input once", "run", "remove one");
+      return argument_error({"input '", in.name, "' twice"}, "each input once", "run", "remove one");
     given.push_back(in.name);
   }
   WALLE_TRY(check_input_names(graph, given));

@@ -45,7 +45,7 @@ Result<SessionDebug> parse_debug(std::string_view text) {
     end = std::min(text.find(',', begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
     if (!take(word, out))
-      return argument_error("debug='" + std::string(word) + "'", words(), "session", "leave debug out");
+      return argument_error({"debug='", word, "'"}, words(), "session", "leave debug out");
   }
   return out;
 }

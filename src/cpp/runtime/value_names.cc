@@ -43,8 +43,8 @@ Status check_input_names(const ir::Graph& graph, std::span<const std::string> gi
     // An optional that is not given is empty, which is a value.
     if (declared.kind == ir::ValueKind::optional || std::ranges::find(given, declared.name) != given.end())
       continue;
-    return argument_error("no value for input '" + declared.name + "'", listed("input", known), "run",
-                          "pass a value for '" + declared.name + "'");
+    return argument_error({"no value for input '", declared.name, "'"}, listed("input", known), "run",
+                          {"pass a value for '", declared.name, "'"});
   }
   return {};
 }

@@ -38,10 +38,9 @@ class Layout {
     // Checked here and not when memory is asked for: the message can still name the plan, and a system that
     // overcommits would grant the request and kill the process later.
     if (out.arena_bytes > base::kMaxArenaBytes)
-      return resource_error("a plan that needs " + std::to_string(out.arena_bytes) + " bytes of " +
-                                std::string(out.memory->name()) + " memory",
-                            "at most " + std::to_string(base::kMaxArenaBytes), "memory plan",
-                            "use smaller inputs or batches");
+      return resource_error(
+          {"a plan that needs ", out.arena_bytes, " bytes of ", out.memory->name(), " memory"},
+          {"at most ", base::kMaxArenaBytes}, "memory plan", "use smaller inputs or batches");
     for (const auto& [step, block] : workspaces_) plan.steps[step].workspace_offset = blocks_[block].offset;
     plan.activation_bytes += activation_bytes_;
     out.storage.resize(program_.values.size());

@@ -51,7 +51,7 @@ Result<std::string> given_costs() {
   if (std::ranges::find(known, machine->costs) != known.end()) return machine->costs;
   std::string names;
   for (const std::string_view n : known) names += (names.empty() ? "" : ", ") + std::string(n);
-  return argument_error("costs=" + machine->costs, "one of " + names, "environment variable WALLE_MACHINE",
+  return argument_error({"costs=", machine->costs}, {"one of ", names}, "environment variable WALLE_MACHINE",
                         "leave costs= out for those of the real machine");
 }
 

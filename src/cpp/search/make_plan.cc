@@ -99,8 +99,8 @@ Result<std::vector<Place>> find_memories(const Backends& backends, Plan& plan) {
   }
   // Holders has a bit for each.
   if (plan.memories.size() > kMaxMemories)
-    return backend_error(std::to_string(plan.memories.size() - 1) + " backends with memory of their own",
-                         "at most " + std::to_string(kMaxMemories - 1), "session", "name fewer backends");
+    return backend_error({plan.memories.size() - 1, " backends with memory of their own"},
+                         {"at most ", kMaxMemories - 1}, "session", "name fewer backends");
   return places;
 }
 

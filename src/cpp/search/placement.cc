@@ -29,11 +29,11 @@ Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::
           (operands.empty() ? "" : ", ") + std::string(dtype_name(view.dtype(i))) + view.shape(i).text();
   bool complex = false;
   for (int i = 0; i < view.input_count(); ++i) complex |= view.has(i) && tensor::is_complex(view.dtype(i));
-  return backend_error(std::string(node.op->name) + "(" + operands + ")",
+  return backend_error({node.op->name, "(", operands, ")"},
                        complex
                            ? "of complex numbers what moves them: Transpose, Slice, Concat, Gather, Where ..."
                            : "an operator and dtypes that a selected backend runs",
-                       "node '" + node.origin.text() + "'",
+                       {"node '", node.origin.text(), "'"},
                        complex ? "compute with real and imaginary parts as tensors of their own"
                                : "cast the inputs to float32 or choose another backend");
 }

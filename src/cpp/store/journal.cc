@@ -76,13 +76,11 @@ void Journal::accept(size_t size, uint64_t seq) {
 
 Result<uint64_t> Journal::append(std::span<const std::byte> payload) {
   if (payload.size() > max_payload())
-    return argument_error("a record of " + std::to_string(payload.size()) + " bytes",
-                          "at most " + std::to_string(max_payload()) + " bytes", "journal " + path_,
-                          "store large contents elsewhere and record their name");
+    return argument_error({"a record of ", payload.size(), " bytes"}, {"at most ", max_payload(), " bytes"},
+                          {"journal ", path_}, "store large contents elsewhere and record their name");
   if (!reserve(payload.size()))
-    return resource_error("the journal is full (" + std::to_string(used()) + " of " +
-                              std::to_string(capacity()) + " bytes wait)",
-                          "space for " + std::to_string(payload.size()) + " bytes", "journal " + path_,
+    return resource_error({"the journal is full (", used(), " of ", capacity(), " bytes wait)"},
+                          {"space for ", payload.size(), " bytes"}, {"journal ", path_},
                           "compact it into segments, or open it with a larger capacity");
   return commit(payload.size(), [&](auto& w) { w.copy(payload.data(), payload.size()); });
 }

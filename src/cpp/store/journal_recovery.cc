@@ -8,8 +8,8 @@ namespace walle::store {
 Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path, size_t capacity,
                                                const JournalOwner& owner) {
   if (!valid_capacity(capacity))
-    return argument_error("journal capacity " + std::to_string(capacity),
-                          "a multiple of 4096 between 8192 and 2^30", "capacity", "use 4194304");
+    return argument_error({"journal capacity ", capacity}, "a multiple of 4096 between 8192 and 2^30",
+                          "capacity", "use 4194304");
   const int64_t existing = env.file_size(path);
   size_t bytes = capacity + kJournalHeaderBytes;
   if (existing >= static_cast<int64_t>(kJournalHeaderBytes)) {
@@ -21,8 +21,8 @@ Result<std::unique_ptr<Journal>> Journal::open(Env& env, const std::string& path
       bytes = *own + kJournalHeaderBytes;
     else if (static_cast<uint64_t>(existing) > kMaxRing + kJournalHeaderBytes)
       return resource_error(
-          "a file of " + std::to_string(existing) + " bytes without a journal's header",
-          "a journal, at most " + std::to_string(kMaxRing + kJournalHeaderBytes) + " bytes", "file " + path,
+          {"a file of ", existing, " bytes without a journal's header"},
+          {"a journal, at most ", kMaxRing + kJournalHeaderBytes, " bytes"}, {"file ", path},
           "move it away: it is no journal, or its header is gone and it is too large to search");
     else if (existing > static_cast<int64_t>(bytes))
       bytes = base::round_up(existing, kRingUnit);

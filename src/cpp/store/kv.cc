@@ -58,7 +58,7 @@ Status KeyValue::load(Damaged damaged) {
   if (!decode(bytes, entries_)) {
     entries_.clear();
     if (damaged == Damaged::is_set_aside) return set_aside(bytes);
-    return resource_error("'" + path_ + "' of " + std::to_string(bytes.size()) + " bytes: damaged content",
+    return resource_error({"'", path_, "' of ", bytes.size(), " bytes: damaged content"},
                           "the state file that this runtime wrote", "KeyValue::open",
                           "restore the file, or remove it to start empty");
   }
@@ -86,8 +86,8 @@ Status KeyValue::put(const std::string& key, std::string value, size_t quota) {
   const size_t after = before - freed + entry_bytes(key, value);
   // Asked of the file's size after the change, so that shrinking a value is always allowed within the quota.
   if (after > quota) {
-    return resource_error(std::to_string(after) + " bytes of state", "at most " + std::to_string(quota),
-                          "key '" + key + "'", "delete keys that are no longer needed");
+    return resource_error({after, " bytes of state"}, {"at most ", quota}, {"key '", key, "'"},
+                          "delete keys that are no longer needed");
   }
   // The map changes first, because save() writes the map, and changes back if that fails: what get() says is
   // what the file holds. erase() below does the same.

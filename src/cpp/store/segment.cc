@@ -158,9 +158,9 @@ bool read_column(std::string_view raw, uint32_t values, SegmentColumn& c, int64_
   return fits && r.done();
 }
 
-Error damaged(std::string_view what, size_t offset) {
-  return model_error("a damaged segment: " + std::string(what), "the bytes encode_segment wrote",
-                     "segment, byte " + std::to_string(offset),
+Error damaged(Text what, size_t offset) {
+  return model_error({"a damaged segment: ", what}, "the bytes encode_segment wrote",
+                     {"segment, byte ", offset},
                      "remove the file: the events in it are lost, the others are not");
 }
 

@@ -75,11 +75,11 @@ Status StateFile::create() {
 // A copy of the map, changed and taken over once it is written: what get() says is what the file holds.
 Status StateFile::write(EntryMap next) {
   if (read_only_)
-    return resource_error("a change of state", "a log opened for writing", "'" + file_.path() + "'",
+    return resource_error("a change of state", "a log opened for writing", {"'", file_.path(), "'"},
                           "open it without read_only");
   if (process_ != base::fork_generation())
     return resource_error("a change of state in a child of fork()", "the process that opened it",
-                          "'" + file_.path() + "'", "open it after fork(), in one of the two processes");
+                          {"'", file_.path(), "'"}, "open it after fork(), in one of the two processes");
   if (found_ == Found::lost) WALLE_TRY(file_.set_aside());
   base::ByteWriter out;
   put_entries(out, next);

@@ -26,9 +26,8 @@ std::string quoted(std::string_view name) {
   return "'" + std::string(name.substr(0, kShown)) + (name.size() > kShown ? "...'" : "'");
 }
 
-Error bad_table(const TableDecl& decl, std::string given, std::string expected, std::string next) {
-  return argument_error(std::move(given), std::move(expected), "result table " + quoted(decl.name),
-                        std::move(next));
+Error bad_table(const TableDecl& decl, Text given, Text expected, Text next) {
+  return argument_error(given, expected, {"result table ", quoted(decl.name)}, next);
 }
 }  // namespace
 
@@ -48,33 +47,31 @@ Result<size_t> column_at(const TableDecl& decl, std::string_view column) {
   const std::string_view near = base::nearest_name(column, known);
   std::string names;
   for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-  return bad_table(decl, "column " + quoted(column), "one of " + names,
+  return bad_table(decl, {"column ", quoted(column)}, {"one of ", names},
                    near.empty() ? "declare the column" : "did you mean '" + std::string(near) + "'?")
       .of_kind(base::ErrorKind::no_such_key);
 }
 
 Status check_table(const TableDecl& decl) {
   if (decl.name.size() > kMaxTableName || !file_word(decl.name))
-    return bad_table(decl, "a name of " + std::to_string(decl.name.size()) + " bytes",
-                     "1 to " + std::to_string(kMaxTableName) +
-                         " letters, digits, '_', '-' or '.', the first of them no '.'",
+    return bad_table(decl, {"a name of ", decl.name.size(), " bytes"},
+                     {"1 to ", kMaxTableName, " letters, digits, '_', '-' or '.', the first of them no '.'"},
                      "choose another name");
   if (decl.columns.empty() || decl.columns.size() > kMaxTableColumns)
-    return bad_table(decl, std::to_string(decl.columns.size()) + " columns",
-                     "1 to " + std::to_string(kMaxTableColumns), "declare what a row holds");
+    return bad_table(decl, {decl.columns.size(), " columns"}, {"1 to ", kMaxTableColumns},
+                     "declare what a row holds");
   if (decl.max_bytes <= 0 || decl.max_age_us < 0)
-    return bad_table(decl,
-                     std::to_string(decl.max_bytes) + " bytes and " + std::to_string(decl.max_age_us) + " us",
+    return bad_table(decl, {decl.max_bytes, " bytes and ", decl.max_age_us, " us"},
                      "a positive size, and an age of 0 (none) or more", "correct the limits");
   for (const ColumnDecl& c : decl.columns) {
     if (c.name.empty() || c.name.size() > kMaxColumnName || !base::valid_utf8(c.name))
-      return bad_table(decl, "a column named " + quoted(c.name),
-                       "1 to " + std::to_string(kMaxColumnName) + " bytes of UTF-8", "rename the column");
+      return bad_table(decl, {"a column named ", quoted(c.name)},
+                       {"1 to ", kMaxColumnName, " bytes of UTF-8"}, "rename the column");
     if (static_cast<size_t>(c.type) >= std::size(kTypeNames))
-      return bad_table(decl, "type " + std::to_string(static_cast<int>(c.type)) + " of column " + c.name,
+      return bad_table(decl, {"type ", static_cast<int>(c.type), " of column ", c.name},
                        "i64, f64, bool, text or bytes", "correct the type");
     if (std::ranges::count(decl.columns, c.name, &ColumnDecl::name) > 1)
-      return bad_table(decl, "two columns named " + quoted(c.name), "a name of its own for each",
+      return bad_table(decl, {"two columns named ", quoted(c.name)}, "a name of its own for each",
                        "rename one of them");
   }
   return {};
@@ -86,12 +83,11 @@ Status check_growth(const TableDecl& before, const TableDecl& after) {
     const std::string expected = std::string(cell_type_name(old.type)) + " " + quoted(old.name) +
                                  " as column " + std::to_string(i + 1) + ", which has rows already";
     if (i >= after.columns.size())
-      return bad_table(after, "no column " + quoted(old.name), expected,
+      return bad_table(after, {"no column ", quoted(old.name)}, expected,
                        "keep the columns that are there, or give the table another name");
     if (!(after.columns[i] == old))
-      return bad_table(
-          after, std::string(cell_type_name(after.columns[i].type)) + " " + quoted(after.columns[i].name),
-          expected, "add new columns behind the others, or give the table another name");
+      return bad_table(after, {cell_type_name(after.columns[i].type), " ", quoted(after.columns[i].name)},
+                       expected, "add new columns behind the others, or give the table another name");
   }
   return {};
 }

@@ -29,18 +29,16 @@ bool fits(CellType type, Kind kind) {
 }
 
 Error wrong_cell(const TableDecl& decl, size_t column, Kind given) {
-  return argument_error(
-             std::string(kCellNames[static_cast<size_t>(given)]),
-             std::string(kColumnNames[static_cast<size_t>(decl.columns[column].type)]) + ", or nothing",
-             "column '" + decl.columns[column].name + "' of result table '" + decl.name + "'",
-             "convert the value, or declare the column with the other type")
+  return argument_error(kCellNames[static_cast<size_t>(given)],
+                        {kColumnNames[static_cast<size_t>(decl.columns[column].type)], ", or nothing"},
+                        {"column '", decl.columns[column].name, "' of result table '", decl.name, "'"},
+                        "convert the value, or declare the column with the other type")
       .of_kind(base::ErrorKind::wrong_type);
 }
 
 Error too_large(const TableDecl& decl, size_t bytes) {
-  return argument_error("a row of " + std::to_string(bytes) + " bytes or more",
-                        "at most " + std::to_string(kMaxRowBytes), "result table '" + decl.name + "'",
-                        "store what sums it up");
+  return argument_error({"a row of ", bytes, " bytes or more"}, {"at most ", kMaxRowBytes},
+                        {"result table '", decl.name, "'"}, "store what sums it up");
 }
 
 // The most that the row can take; an error for a cell that does not belong into its column.
@@ -56,7 +54,7 @@ Result<size_t> checked_size(const TableDecl& decl, std::span<const Cell> cells) 
     if (size > kMaxRowBytes) return too_large(decl, size);  // before a large text is looked through
     if (c.kind == Kind::text && !base::valid_utf8(c.text))
       return argument_error("a text that is not UTF-8", "UTF-8",
-                            "column '" + decl.columns[i].name + "' of result table '" + decl.name + "'",
+                            {"column '", decl.columns[i].name, "' of result table '", decl.name, "'"},
                             "declare the column as bytes");
   }
   return size;
@@ -101,15 +99,13 @@ Cell read_cell(base::ByteReader& in, CellType type) {
 
 Status add_row(const TableDecl& decl, int64_t ts_us, std::span<const Cell> cells, TableRows& rows) {
   if (cells.size() > decl.columns.size())
-    return argument_error(std::to_string(cells.size()) + " values",
-                          "at most " + std::to_string(decl.columns.size()),
-                          "result table '" + decl.name + "'", "leave out what has no column");
+    return argument_error({cells.size(), " values"}, {"at most ", decl.columns.size()},
+                          {"result table '", decl.name, "'"}, "leave out what has no column");
   const auto columns = static_cast<uint16_t>(decl.columns.size());
   if (rows.rows > 0 && (rows.columns != columns || rows.table != decl.name))
-    return argument_error(
-        "rows of table '" + rows.table + "' with " + std::to_string(rows.columns) + " columns",
-        "rows of one table with the columns it has now", "result table '" + decl.name + "'",
-        "begin anew after declaring columns");
+    return argument_error({"rows of table '", rows.table, "' with ", rows.columns, " columns"},
+                          "rows of one table with the columns it has now", {"result table '", decl.name, "'"},
+                          "begin anew after declaring columns");
   WALLE_ASSIGN(const size_t most, checked_size(decl, cells));
   if (rows.rows == 0) {
     rows.table = decl.name;

@@ -60,10 +60,9 @@ bool spread(std::vector<T>&& values, const std::vector<uint8_t>& present, std::v
   return used == values.size();
 }
 
-Error damaged(std::string_view what) {
-  return model_error("a damaged segment of a result table: " + std::string(what),
-                     "what the table's writer wrote", "segment",
-                     "remove the file: the rows in it are lost, the others are not");
+Error damaged(Text what) {
+  return model_error({"a damaged segment of a result table: ", what}, "what the table's writer wrote",
+                     "segment", "remove the file: the rows in it are lost, the others are not");
 }
 
 std::optional<ColumnDecl> column_of(const SegmentColumn& c) {
@@ -207,7 +206,7 @@ Result<TableColumns> read_table_segment(std::string_view bytes) {
     ReadColumn column;
     if (!decl || !own || !read_present(marks, s.rows, column.present)) return damaged("a column's name");
     column.decl = *decl;
-    if (!read_values(c, column)) return damaged("values of column '" + decl->name + "'");
+    if (!read_values(c, column)) return damaged({"values of column '", decl->name, "'"});
     out.columns.push_back(std::move(column));
     marks = nullptr;
   }

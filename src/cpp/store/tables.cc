@@ -49,8 +49,7 @@ Status Tables::declare(const TableDecl& decl, uint64_t since, uint64_t reserve) 
     return stored;
   }
   if (live_.size() >= kMaxTables)
-    return resource_error(std::to_string(live_.size()) + " result tables",
-                          "at most " + std::to_string(kMaxTables), "'" + dir_ + "'",
+    return resource_error({live_.size(), " result tables"}, {"at most ", kMaxTables}, {"'", dir_, "'"},
                           "drop those of tasks that are gone");
   auto live = std::make_unique<Live>();
   live->entry.decl = decl;
@@ -93,7 +92,7 @@ Result<TableColumns> Tables::unknown(const std::string& table) const {
   std::vector<std::string> names;
   for (const auto& [name, live] : live_) names.push_back(name);
   const std::string_view near = base::nearest_name(table, names);
-  return argument_error("result table '" + table + "'", "a table that was declared", "'" + dir_ + "'",
+  return argument_error({"result table '", table, "'"}, "a table that was declared", {"'", dir_, "'"},
                         near.empty() ? "declare it first" : "did you mean '" + std::string(near) + "'?")
       .of_kind(base::ErrorKind::no_such_key);
 }

@@ -142,7 +142,7 @@ Status Tables::write_batch(Batch& batch) {
 // Durable when it returns; nothing is written where nothing has changed. With checkpointing_.
 Status Tables::write_stock(const TableStock& stock) {
   if (read_only_)
-    return resource_error("a change of result tables", "tables opened for writing", "'" + dir_ + "'",
+    return resource_error("a change of result tables", "tables opened for writing", {"'", dir_, "'"},
                           "open them without read_only");
   const std::string now = stock.serialize();
   if (now == stock_file_->content()) return {};

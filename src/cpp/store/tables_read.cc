@@ -129,9 +129,8 @@ Result<TableColumns> Tables::read(const std::string& table, uint64_t from, uint6
     if (whole) return out;
   }
   if (snapshot(table))
-    return resource_error(
-        "result table '" + table + "' changed at each of " + std::to_string(kAttempts) + " attempts",
-        "a moment without a checkpoint", "'" + dir_ + "'", "read it again");
+    return resource_error({"result table '", table, "' changed at each of ", kAttempts, " attempts"},
+                          "a moment without a checkpoint", {"'", dir_, "'"}, "read it again");
   const std::lock_guard guard(lock_);
   return unknown(table);
 }

@@ -99,8 +99,7 @@ Status TwinFile::mend() {
 
 Status TwinFile::write(std::string_view content) {
   if (content.size() > most_)
-    return resource_error(std::to_string(content.size()) + " bytes of state",
-                          "at most " + std::to_string(most_), "'" + path_ + "'",
+    return resource_error({content.size(), " bytes of state"}, {"at most ", most_}, {"'", path_, "'"},
                           "remove names that are no longer needed");
   // A new number for every try: what a failed one left in one copy is older than the next success.
   const std::string bytes = encode_twin(kind_, ++number_, content);

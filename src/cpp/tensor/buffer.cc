@@ -7,7 +7,7 @@ namespace walle::tensor {
 Result<Buffer> Buffer::allocate(size_t bytes) {
   void* block = base::aligned_allocate(bytes);
   if (!block)
-    return resource_error("request for " + std::to_string(bytes) + " bytes of tensor memory was refused",
+    return resource_error({"request for ", bytes, " bytes of tensor memory was refused"},
                           "enough free memory", "allocate",
                           "use a smaller input or batch, or close other sessions")
         .of_kind(base::ErrorKind::no_memory);

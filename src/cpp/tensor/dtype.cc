@@ -21,7 +21,7 @@ Result<DType> dtype_from_name(std::string_view name) {
   for (int i = 1; i < kDTypeCount; ++i)
     if (kDTypes[i].name == name) return static_cast<DType>(i);
   return argument_error(
-      "dtype '" + std::string(name) + "'",
+      {"dtype '", name, "'"},
       "one of float32, float64, float16, bfloat16, int8..int64, uint8..uint64, bool, float8*, int4, uint4, "
       "int2, uint2, float4e2m1, complex64, complex128",
       "dtype", "cast the array to a supported dtype");

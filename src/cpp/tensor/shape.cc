@@ -10,16 +10,14 @@ namespace walle::tensor {
 Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, const std::string& where) {
   // First: a Shape of more axes than it has places must not be made.
   if (dims.size() > static_cast<size_t>(base::kMaxRank))
-    return model_error("rank " + std::to_string(dims.size()),
-                       "rank at most " + std::to_string(base::kMaxRank), where,
+    return model_error({"rank ", dims.size()}, {"rank at most ", base::kMaxRank}, where,
                        "reshape so that fewer axes are needed");
   // An axis of no length counts as one: products of the others must not overflow either.
   int64_t bytes = dtype_size;
   bool overflow = false;
   for (int64_t dim : dims) {
     if (dim < 0)
-      return model_error("dimension " + std::to_string(dim), "dimensions of zero or more", where,
-                         "check the shape");
+      return model_error({"dimension ", dim}, "dimensions of zero or more", where, "check the shape");
     const auto product = base::checked_mul(bytes, std::max<int64_t>(dim, 1));
     // The text of the shape is made after the loop: it needs all sizes, and none may be negative.
     if (!product || *product > base::kMaxTensorBytes)
@@ -29,9 +27,8 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
   }
   const Shape shape(dims);
   if (overflow)
-    return resource_error("tensor of shape " + shape.text(),
-                          "at most " + std::to_string(base::kMaxTensorBytes) + " bytes", where,
-                          "check the shape or process the data in parts")
+    return resource_error({"tensor of shape ", shape.text()}, {"at most ", base::kMaxTensorBytes, " bytes"},
+                          where, "check the shape or process the data in parts")
         .of_kind(base::ErrorKind::no_memory);
   return shape;
 }
@@ -78,9 +75,9 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
     const int64_t da = ia < 0 ? 1 : a[ia];
     const int64_t db = ib < 0 ? 1 : b[ib];
     if (da != db && da != 1 && db != 1)
-      return model_error("shapes " + a.text() + " and " + b.text(),
-                         "shapes that broadcast (equal or 1 on each axis from the right)",
-                         "axis " + std::to_string(i), "insert a reshape or fix the input shape");
+      return model_error({"shapes ", a.text(), " and ", b.text()},
+                         "shapes that broadcast (equal or 1 on each axis from the right)", {"axis ", i},
+                         "insert a reshape or fix the input shape");
     // 1 against 0 gives 0: an empty axis stays empty, as NumPy has it.
     out.push_back(da == 1 ? db : da);
   }
@@ -89,10 +86,8 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
 
 Result<int> normalize_axis(int64_t axis, int rank, const char* what) {
   if (axis < -rank || axis >= rank)
-    return model_error(std::string(what) + " " + std::to_string(axis),
-                       "a value in [" + std::to_string(-rank) + ", " + std::to_string(rank - 1) +
-                           "] for rank " + std::to_string(rank),
-                       what, "correct the attribute");
+    return model_error({what, " ", axis}, {"a value in [", -rank, ", ", rank - 1, "] for rank ", rank}, what,
+                       "correct the attribute");
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 

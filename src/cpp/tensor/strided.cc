@@ -29,7 +29,7 @@ bool Layout::is_dense() const {
 namespace {
 
 Error out_of_bounds(int64_t given, int axis, int64_t size) {
-  return argument_error("index " + std::to_string(given) + " of axis " + std::to_string(axis),
+  return argument_error({"index ", given, " of axis ", axis},
                         size == 0
                             ? "no index: the axis is empty"
                             : "an index from " + std::to_string(-size) + " to " + std::to_string(size - 1),
@@ -92,8 +92,8 @@ bool reads_axis(const IndexItem& item) {
 Result<Layout> index(const Layout& layout, std::span<const IndexItem> items) {
   const auto read = static_cast<int>(std::ranges::count_if(items, reads_axis));
   if (read > layout.rank())
-    return argument_error(std::to_string(read) + " indices", "at most " + std::to_string(layout.rank()), "",
-                          "the tensor has the shape " + layout.shape.text())
+    return argument_error({read, " indices"}, {"at most ", layout.rank()}, "",
+                          {"the tensor has the shape ", layout.shape.text()})
         .of_kind(base::ErrorKind::no_such_index);
   int kept = layout.rank();
   for (const IndexItem& item : items) {
@@ -101,8 +101,8 @@ Result<Layout> index(const Layout& layout, std::span<const IndexItem> items) {
     kept -= item.kind == IndexItem::Kind::integer;
   }
   if (kept > base::kMaxRank)
-    return argument_error("an index that gives " + std::to_string(kept) + " axes",
-                          "at most " + std::to_string(base::kMaxRank), "", "use fewer new axes");
+    return argument_error({"an index that gives ", kept, " axes"}, {"at most ", base::kMaxRank}, "",
+                          "use fewer new axes");
   Reader reader{layout, {}, 0};
   reader.out.offset = layout.offset;
   bool open = true;  // no ellipsis so far: the axes that are not named come last
@@ -139,7 +139,8 @@ Result<Shape> reshaped_shape(const Shape& from, std::span<const int64_t> shape) 
     if (out[axis] == -1 && open < 0)
       open = axis;
     else if (out[axis] < 0)
-      return argument_error("the shape " + out.text(), "sizes, of which one may be -1", "", "name the sizes");
+      return argument_error({"the shape ", out.text()}, "sizes, of which one may be -1", "",
+                            "name the sizes");
     else if (__builtin_mul_overflow(known, out[axis], &known))
       known = -1;
   }
@@ -147,9 +148,8 @@ Result<Shape> reshaped_shape(const Shape& from, std::span<const int64_t> shape) 
   if (open >= 0 && known > 0 && elements % known == 0) out[open] = elements / known;
   const bool fits = open < 0 ? known == elements : known > 0 && elements % known == 0;
   if (fits) return out;
-  return argument_error("the shape " + Shape(shape).text(),
-                        "one of " + std::to_string(elements) + " elements", "",
-                        "the tensor has the shape " + from.text());
+  return argument_error({"the shape ", Shape(shape).text()}, {"one of ", elements, " elements"}, "",
+                        {"the tensor has the shape ", from.text()});
 }
 
 std::optional<Layout> reshaped(const Layout& layout, const Shape& shape) {

@@ -32,8 +32,8 @@ Result<std::vector<int64_t>> Tensor::to_i64() const {
   if (dtype_ == DType::boolean) read(TypeTag<bool>{});
   // uint64 above 2^63 wraps to a negative number, which every user of a size or an index refuses.
   else if (!visit_integer(dtype_, read))
-    return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "an integer tensor",
-                       "integer argument", "cast it to int64");
+    return model_error({"a ", dtype_name(dtype_), " tensor"}, "an integer tensor", "integer argument",
+                       "cast it to int64");
   return out;
 }
 
@@ -50,8 +50,8 @@ Result<std::vector<double>> Tensor::to_f64() const {
     }
   });
   if (!known)
-    return model_error("a " + std::string(dtype_name(dtype_)) + " tensor", "a numeric tensor",
-                       "numeric argument", "cast it to float32");
+    return model_error({"a ", dtype_name(dtype_), " tensor"}, "a numeric tensor", "numeric argument",
+                       "cast it to float32");
   return out;
 }
 

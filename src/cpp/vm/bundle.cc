@@ -63,7 +63,7 @@ Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm,
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string& name = files[i].name;
     if (!valid_resource_name(name) || (i > 0 && name == files[i - 1].name)) {
-      return argument_error("resource name '" + name + "'", "a relative name of plain parts, each used once",
+      return argument_error({"resource name '", name, "'"}, "a relative name of plain parts, each used once",
                             "opening a task bundle from parts", "rename the file");
     }
   }
@@ -90,10 +90,9 @@ Status Bundle::open_code() {
   handle_ =
       vm_->api().bundle_open(reinterpret_cast<const uint8_t*>(code.data()), code.size(), error, sizeof error);
   if (handle_ != nullptr) return {};
-  return Error(base::ErrorGroup::task,
-               {"a task bundle of " + std::to_string(bytes_.size()) + " bytes: " + error,
-                "bytes that TaskBundle.compile wrote for VM '" + vm_->id() + "'", "opening a task bundle",
-                "compile the task again for this VM"});
+  return base::task_error({"a task bundle of ", bytes_.size(), " bytes: ", error},
+                          {"bytes that TaskBundle.compile wrote for VM '", vm_->id(), "'"},
+                          "opening a task bundle", "compile the task again for this VM");
 }
 
 namespace {

@@ -17,11 +17,11 @@ struct Held {
   BoundaryBuilder boundary;
 };
 
-Error wrong_argument(HostArgs args, size_t index, const char* expected) {
+Error wrong_argument(HostArgs args, size_t index, Text expected) {
   static constexpr const char* kKinds[] = {"None",  "bool", "int", "float",  "str",
                                            "bytes", "list", "map", "tensor", "memoryview"};
-  return argument_error("argument " + std::to_string(index + 1) + " of type " + kKinds[args[index].kind],
-                        expected, "", "pass " + std::string(expected))
+  return argument_error({"argument ", index + 1, " of type ", kKinds[args[index].kind]}, expected, "",
+                        {"pass ", expected})
       .of_kind(base::ErrorKind::wrong_type);
 }
 

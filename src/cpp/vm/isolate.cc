@@ -54,7 +54,7 @@ Result<std::shared_ptr<Isolate::Body>> Isolate::make_body(const std::shared_ptr<
     const Outcome outcome = incoming(failure);
     vm->api().release_result(&failure);
     return resource_error(
-        "another isolate (" + outcome.failure->type + ": " + outcome.failure->message + ")",
+        {"another isolate (", outcome.failure->type, ": ", outcome.failure->message, ")"},
         "memory and stack for one more", "Isolate::create",
         "destroy isolates that are no longer needed, or call from a thread with a larger stack");
   }
@@ -70,7 +70,7 @@ Status check_imports(const Limits& limits) {
   for (const std::string& name : *limits.imports) {
     // The list is compared with top-level names, so a dotted one would silently allow nothing.
     if (name.empty() || name.find('.') != std::string::npos) {
-      return argument_error("import '" + name + "'", "names of top-level modules", "Limits, imports",
+      return argument_error({"import '", name, "'"}, "names of top-level modules", "Limits, imports",
                             "allow 'json' for json.decoder");
     }
   }

@@ -57,7 +57,7 @@ struct Pool::State {
     for (const std::string& module : options.imports) {
       const Outcome outcome = isolate->call("_warm", "load", {Value(module)});
       if (!outcome.ok() && outcome.failure->reason == Reason::none)
-        return argument_error("import '" + module + "': " + outcome.failure->message,
+        return argument_error({"import '", module, "': ", outcome.failure->message},
                               "modules of the VM's library", "Pool, profile",
                               "see walle task vm for all of them");
     }
@@ -100,8 +100,7 @@ struct Pool::State {
 Result<std::unique_ptr<Pool>> Pool::create(std::shared_ptr<const Vm> vm, PoolOptions options) {
   WALLE_TRY(refuse_forked_child("Pool"));
   if (options.size > kMaxReady) {
-    return argument_error("size=" + std::to_string(options.size), "at most " + std::to_string(kMaxReady),
-                          "Pool",
+    return argument_error({"size=", options.size}, {"at most ", kMaxReady}, "Pool",
                           "ask for as many isolates as run at once; others are made when they are taken");
   }
   auto state = std::make_shared<State>();

@@ -20,10 +20,9 @@ constexpr size_t kHeaderBytes = 24;              // magic, checksum, index bytes
 constexpr size_t kPartBytes = 24;                // offset, size, checksum, length of the name
 constexpr size_t kAlignment = 64;                // a resource may be a model, whose weights want a cache line
 
-Error damaged(const std::string& what, size_t bytes) {
-  return Error(base::ErrorGroup::task, {"a task file of " + std::to_string(bytes) + " bytes: " + what,
-                                        "a file that TaskBundle.save wrote", "opening a task bundle",
-                                        "compile the task again or fetch it again"});
+Error damaged(Text what, size_t bytes) {
+  return base::task_error({"a task file of ", bytes, " bytes: ", what}, "a file that TaskBundle.save wrote",
+                          "opening a task bundle", "compile the task again or fetch it again");
 }
 
 struct Index {
@@ -37,9 +36,9 @@ struct Index {
     const std::string name(rest.text());
     if (!rest.ok()) return damaged("the index ends early", file.size());
     if (offset > file.size() || size > file.size() - offset)
-      return damaged("part '" + name + "' lies outside the file", file.size());
+      return damaged({"part '", name, "' lies outside the file"}, file.size());
     if (base::crc32c(0, file.data() + offset, size) != crc)
-      return damaged("the checksum of part '" + name + "' does not match", file.size());
+      return damaged({"the checksum of part '", name, "' does not match"}, file.size());
     return Resource{name, bytes.part(offset, size)};
   }
 };
@@ -85,7 +84,7 @@ Result<TaskFile> read_task_file(const Buffer& bytes) {
     WALLE_ASSIGN(Resource part, index.next(bytes));
     // In order, so that a look-up is a binary search, and no name is there twice.
     if (!valid_resource_name(part.name) || (i > 0 && part.name <= last))
-      return damaged("resource name '" + part.name + "' is not allowed or out of order", file.size());
+      return damaged({"resource name '", part.name, "' is not allowed or out of order"}, file.size());
     last = part.name;
     const bool is_source = part.name.starts_with(kSourceFolder);
     if (is_source) part.name.erase(0, kSourceFolder.size());
@@ -103,7 +102,7 @@ Result<std::string> write_task_file(std::string_view code,
   for (size_t i = 0; i < resources.size(); ++i) {
     const std::string& name = resources[i].first;
     if (!valid_resource_name(name) || (i > 0 && name == resources[i - 1].first))
-      return argument_error("resource name '" + name + "'", "a relative name of plain parts, each used once",
+      return argument_error({"resource name '", name, "'"}, "a relative name of plain parts, each used once",
                             "TaskBundle.compile", "rename the file");
     index_bytes += kPartBytes + name.size();
   }

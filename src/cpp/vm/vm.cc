@@ -42,15 +42,14 @@ Result<const wvm_api*> load(const std::string& path) {
   // the host may be a Python whose functions have the same names.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return backend_error("the VM library '" + path + "' (" + std::string(dlerror()) + ")",
-                         "a loadable VM library", "Vm::open",
-                         "build it (cmake option WALLE_VM) or set WALLE_VM_LIBRARY to its path");
+    return backend_error({"the VM library '", path, "' (", dlerror(), ")"}, "a loadable VM library",
+                         "Vm::open", "build it (cmake option WALLE_VM) or set WALLE_VM_LIBRARY to its path");
   }
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "walle_vm_entry"));
   const wvm_api* api = entry != nullptr ? entry(WVM_ABI) : nullptr;
   if (api == nullptr) {
-    return backend_error("'" + path + "', which does not serve this version of the VM boundary",
-                         "boundary version " + std::to_string(WVM_ABI), "Vm::open", "rebuild the VM library");
+    return backend_error({"'", path, "', which does not serve this version of the VM boundary"},
+                         {"boundary version ", WVM_ABI}, "Vm::open", "rebuild the VM library");
   }
   return api;
 }
@@ -68,7 +67,7 @@ Status start(const wvm_api& api, const HostCalls& calls) {
   // of the host.
   int status = -1;
   run_on_thread(kCompilerStack, [&] { status = api.start(host, error, sizeof error); });
-  if (status != 0) return internal_error("the VM does not start: " + std::string(error), "Vm::open");
+  if (status != 0) return internal_error({"the VM does not start: ", error}, "Vm::open");
   return {};
 }
 
@@ -93,8 +92,8 @@ Result<std::shared_ptr<const Vm>> Vm::open(const std::string& path, const HostCa
   }
   if (known->calls_.data() == calls.functions.data() && known->calls_.size() == calls.functions.size())
     return known;
-  return argument_error("the VM library '" + path + "' with " + std::to_string(calls.functions.size()) +
-                            " other host calls than it was opened with before",
+  return argument_error({"the VM library '", path, "' with ", calls.functions.size(),
+                         " other host calls than it was opened with before"},
                         "the same table of host calls in all of the process", "Vm::open",
                         "keep one table and open every VM with it");
 }
@@ -112,7 +111,7 @@ Result<std::vector<uint8_t>> Vm::allowed(const std::vector<std::string>& names) 
       known = true;
     }
     if (!known) {
-      return argument_error("host call '" + std::string(name) + "'",
+      return argument_error({"host call '", name, "'"},
                             "a host call as walle.kv.get or a module of them as walle.kv",
                             "Limits, host_calls", "see walle task vm for all of them");
     }
@@ -131,20 +130,20 @@ std::vector<std::string> Vm::library() const {
   return out;
 }
 
-Error task_error(const Failure& failure, const std::string& where) {
-  std::string place = where;
+Error task_error(const Failure& failure, Text where) {
+  std::string place = where.str();
   for (const Frame& frame : failure.traceback) {
     if (frame.line != 0)
       place = frame.file + ":" + std::to_string(frame.line);  // the innermost of the task's own
   }
-  return Error(base::ErrorGroup::task, {failure.type + ": " + failure.message, "a task that runs to its end",
-                                        place, "correct the task's source"});
+  return base::task_error({failure.type, ": ", failure.message}, "a task that runs to its end", place,
+                          "correct the task's source");
 }
 
 Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
   WALLE_TRY(refuse_forked_child("Vm::compile"));
   if (!can_compile()) {
-    return backend_error("the " + flavour() + " VM", "the full VM, which has a compiler", "Vm::compile",
+    return backend_error({"the ", flavour(), " VM"}, "the full VM, which has a compiler", "Vm::compile",
                          "compile on the server or with the full library");
   }
   std::vector<wvm_source> plain;

@@ -52,6 +52,6 @@ class Vm {
   std::span<const HostCall> calls_;
 };
 
-Error task_error(const Failure& failure, const std::string& where);
+Error task_error(const Failure& failure, Text where);
 
 }  // namespace walle::vm

@@ -25,6 +25,13 @@ TEST(Text, WritesNumbersOfEveryWidthAndSign) {
   EXPECT_EQ(joined(std::numeric_limits<int64_t>::min()), "-9223372036854775808");
 }
 
+TEST(Text, WritesRealNumbersAsShortAsTheyAre) {
+  EXPECT_EQ(joined(0.5), "0.5");
+  EXPECT_EQ(joined(-3.0f), "-3");
+  EXPECT_EQ(joined(-1.797693134862315e308), "-1.797693135e+308");
+  EXPECT_EQ(joined(std::numeric_limits<double>::quiet_NaN()), "nan");
+}
+
 TEST(Text, JoinsPartsInOrder) {
   const std::string name = "score";
   EXPECT_EQ(joined({"table '", name, "' of ", 7, " rows"}), "table 'score' of 7 rows");

@@ -28,8 +28,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   s.boxes = node.shape(1)[2];
   // 32-bit positions halve the workspace; base::kMaxTensorBytes lets no more than 2^30 boxes come here.
   if (s.boxes > std::numeric_limits<int32_t>::max())
-    return model_error(std::to_string(s.boxes) + " boxes", "fewer than 2^31", "NonMaxSuppression",
-                       "filter the boxes first");
+    return model_error({s.boxes, " boxes"}, "fewer than 2^31", "NonMaxSuppression", "filter the boxes first");
   s.limit = node.attrs().get_int("limit", 0);
   s.iou_threshold = static_cast<float>(node.attrs().get_float("iou_threshold", 0));
   s.score_threshold =

@@ -10,7 +10,7 @@ Result<kernels::Epilogue> epilogue_of(const ir::Attributes& attributes) {
   const std::string name = attributes.get_string("activation", "");
   if (name.empty()) return e;
   const auto activation = tensor::activation_from_name(name);
-  if (!activation) return internal_error("fused activation '" + name + "'", "cpu epilogue");
+  if (!activation) return internal_error({"fused activation '", name, "'"}, "cpu epilogue");
   e.activation = *activation;
   e.alpha = static_cast<float>(attributes.get_float("activation_alpha", 0));
   e.beta = static_cast<float>(attributes.get_float("activation_beta", 0));

@@ -82,10 +82,9 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
 template <class Index>
 Status out_of_bounds(const Plan& p, const Index* indices, int64_t position) {
   const int64_t bound = p.steps[position % std::ssize(p.steps)].bound;  // which entry of its tuple it is
-  return model_error(
-      "index " + std::to_string(indices[position]) + " at position " + std::to_string(position),
-      "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]", "indices",
-      "clip or correct the indices");
+  return model_error({"index ", indices[position], " at position ", position},
+                     {"an index in [", -bound, ", ", bound - 1, "]"}, "indices",
+                     "clip or correct the indices");
 }
 
 template <class T>

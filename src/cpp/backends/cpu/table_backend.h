@@ -25,7 +25,7 @@ class TableBackend : public Backend {
   Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
                                           PrepareContext& context) const override {
     if (const CpuOp* op = find(node.op())) return op->prepare(node, candidate, context);
-    return backend_error("operator " + std::string(node.op().name), "an operator the backend lists", name(),
+    return backend_error({"operator ", node.op().name}, "an operator the backend lists", name(),
                          "use another backend");
   }
 

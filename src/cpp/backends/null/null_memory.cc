@@ -31,8 +31,7 @@ void poison(std::byte* bytes, int64_t count) {
 
 Result<Handle> NullMemory::allocate(int64_t bytes) {
   if (bytes < 0 || bytes > base::kMaxArenaBytes)
-    return resource_error(std::to_string(bytes) + " bytes of null memory",
-                          "at most " + std::to_string(base::kMaxArenaBytes), "allocate",
+    return resource_error({bytes, " bytes of null memory"}, {"at most ", base::kMaxArenaBytes}, "allocate",
                           "use smaller inputs");
   const int64_t size = base::round_up(bytes > 0 ? bytes : 1, base::kSegmentAlignment);
   WALLE_ASSIGN(Buffer buffer, Buffer::allocate(size));
@@ -56,7 +55,7 @@ void NullMemory::free(Handle block) {
 
 Result<std::byte*> NullMemory::open(Handle h, int64_t bytes) const {
   if (h.memory() != this)
-    return internal_error("a handle of " + (h ? std::string(h.memory()->name()) + " memory" : "no memory"),
+    return internal_error({"a handle of ", h ? std::string(h.memory()->name()) + " memory" : "no memory"},
                           "null memory");
   const std::shared_lock lock(mutex_);
   auto block = blocks_.upper_bound(number(h));  // the first behind h: the one before it may hold h
@@ -67,8 +66,7 @@ Result<std::byte*> NullMemory::open(Handle h, int64_t bytes) const {
     if (bytes >= 0 && offset <= size && static_cast<uint64_t>(bytes) <= size - offset)
       return block->second.data() + offset;
   }
-  return internal_error(std::to_string(bytes) + " bytes that are not all inside one living block",
-                        "null memory");
+  return internal_error({bytes, " bytes that are not all inside one living block"}, "null memory");
 }
 
 Status NullMemory::copy_in(Handle to, const void* from, int64_t bytes) {

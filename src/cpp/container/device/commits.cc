@@ -14,9 +14,8 @@ namespace {
 constexpr size_t kLeastRow = 9;
 constexpr size_t kLeastRecord = 41;
 
-Error too_large(size_t size, size_t most, std::string_view task) {
-  return argument_error("a commit of " + std::to_string(size) + " bytes", "at most " + std::to_string(most),
-                        "task '" + std::string(task) + "'",
+Error too_large(size_t size, size_t most, Text task) {
+  return argument_error({"a commit of ", size, " bytes"}, {"at most ", most}, {"task '", task, "'"},
                         "leave fewer or smaller rows per firing, or open the device with a larger journal");
 }
 // From the gate, in the phase that sent it, to here, where its number is known: what joins it with what the
@@ -33,7 +32,7 @@ Status Commits::check_process() const {
   if (process_ == base::fork_generation()) [[likely]]
     return {};
   return resource_error("a device that was opened before fork(), used in the child",
-                        "the process that opened it", "'" + dir_ + "'",
+                        "the process that opened it", {"'", dir_, "'"},
                         "close it before fork() and open it in one of the two");
 }
 
@@ -47,9 +46,8 @@ Status Commits::compose(const Commit& c) {
   if (c.number > 0) {
     const auto known = settled_.find(c.task);
     if (known != settled_.end() && c.number <= known->second)
-      return argument_error("firing " + std::to_string(c.number) + ", which is settled",
-                            "a number above " + std::to_string(known->second), "task '" + c.task + "'",
-                            "hand out only what lies behind settled()");
+      return argument_error({"firing ", c.number, ", which is settled"}, {"a number above ", known->second},
+                            {"task '", c.task, "'"}, "hand out only what lies behind settled()");
   }
   for (const store::TableRows& r : c.rows) {
     if (r.rows == 0) continue;
@@ -72,8 +70,8 @@ Status Commits::compose(const Commit& c) {
 Error Commits::bad_rows(const store::TableRows& r) const {
   auto info = tables_->info(r.table);
   if (!info.ok()) return info.take_error();
-  return argument_error("rows of " + std::to_string(r.columns) + " columns",
-                        "1 to " + std::to_string(info->decl.columns.size()), "result table '" + r.table + "'",
+  return argument_error({"rows of ", r.columns, " columns"}, {"1 to ", info->decl.columns.size()},
+                        {"result table '", r.table, "'"},
                         "make rows with add_row() and the table's declaration");
 }
 
@@ -92,7 +90,7 @@ Result<uint64_t> Commits::place(size_t size, std::string_view task, std::unique_
     if (journal_->reserve(most)) break;
     if (journal_->used() == 0)
       return resource_error("no space in the journal after a checkpoint", "space for one commit",
-                            "'" + dir_ + "'", "open the device with a larger journal");
+                            {"'", dir_, "'"}, "open the device with a larger journal");
   }
   return write(waited);
 }

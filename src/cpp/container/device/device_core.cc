@@ -55,7 +55,7 @@ Error DeviceCore::unknown(const std::string& name) const {
     }
   }
   const std::string near(base::nearest_name(name, names));
-  return argument_error("task '" + name + "'", "an installed task", "Device",
+  return argument_error({"task '", name, "'"}, "an installed task", "Device",
                         near.empty() ? "install it first" : "did you mean '" + near + "'?")
       .of_kind(base::ErrorKind::no_such_key);
 }

@@ -95,7 +95,7 @@ Result<std::string> DeviceFace::known_table(Device& device, const std::string& t
   if (device.commits().tables().find(name)) return name;
   WALLE_ASSIGN(const std::vector<std::string> known, tables(task));
   if (known.empty()) {
-    return argument_error("table '" + table + "' of task '" + task + "', which has no tables",
+    return argument_error({"table '", table, "' of task '", task, "', which has no tables"},
                           "a task that is installed and declares tables", "results",
                           "see tasks() for the names of tasks")
         .of_kind(base::ErrorKind::no_such_key);
@@ -103,7 +103,7 @@ Result<std::string> DeviceFace::known_table(Device& device, const std::string& t
   const std::string_view nearest = base::nearest_name(table, known);
   std::string expected;
   for (const std::string& each : known) expected += (expected.empty() ? "one of: " : ", ") + each;
-  return argument_error("table '" + table + "' of task '" + task + "'", expected, "results",
+  return argument_error({"table '", table, "' of task '", task, "'"}, expected, "results",
                         nearest.empty() ? "choose one of them" : "use '" + std::string(nearest) + "'")
       .of_kind(base::ErrorKind::no_such_key);
 }

@@ -34,10 +34,10 @@ Status DeviceCore::adopt_event(const stream::EventDecl& wanted) {
     if (known == grown.fields.end()) {
       grown.fields.push_back(field);
     } else if (known->type != field.type) {
-      return argument_error("field '" + field.name + "' of event '" + wanted.name + "' as " +
-                                std::string(stream::field_type_name(field.type)),
-                            std::string(stream::field_type_name(known->type)) + ", as the device has it",
-                            "installing a task", "use the device's type, or another name");
+      return argument_error(
+          {"field '", field.name, "' of event '", wanted.name, "' as ", stream::field_type_name(field.type)},
+          {stream::field_type_name(known->type), ", as the device has it"}, "installing a task",
+          "use the device's type, or another name");
     }
   }
   return grown.fields.size() == before ? Status() : processor->declare(grown);
@@ -109,8 +109,8 @@ Result<std::string> DeviceCore::install_parts(const link::Package& package, std:
 
 Status DeviceCore::check_room(const std::string& name) const {
   if (find(name) || task_count() < stream::kMaxTasks) return {};
-  return resource_error("task '" + name + "' as number " + std::to_string(stream::kMaxTasks + 1),
-                        "at most " + std::to_string(stream::kMaxTasks) + " tasks", "Device.install",
+  return resource_error({"task '", name, "' as number ", stream::kMaxTasks + 1},
+                        {"at most ", stream::kMaxTasks, " tasks"}, "Device.install",
                         "remove tasks that are not needed");
 }
 

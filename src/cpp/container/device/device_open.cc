@@ -12,8 +12,8 @@ namespace {
 
 Status check_options(const DeviceOptions& options) {
   if (options.workers >= 1 && options.workers <= kMaxWorkers) return {};
-  return argument_error("workers=" + std::to_string(options.workers), "1 to " + std::to_string(kMaxWorkers),
-                        "Device", "use as many as there are processors for tasks");
+  return argument_error({"workers=", options.workers}, {"1 to ", kMaxWorkers}, "Device",
+                        "use as many as there are processors for tasks");
 }
 
 }  // namespace
@@ -72,8 +72,8 @@ Status DeviceCore::load_tasks() {
 Result<Deaths> DeviceCore::load_task(const std::string& name, const InstalledTask& entry) {
   WALLE_ASSIGN(const std::shared_ptr<const TaskVersion> version, registry_->load(vm_, entry.file));
   if (version->manifest.name != name) {
-    return model_error("the bundle of task '" + version->manifest.name + "'", "that of task '" + name + "'",
-                       "tasks/" + entry.file, "install the task again");
+    return model_error({"the bundle of task '", version->manifest.name, "'"}, {"that of task '", name, "'"},
+                       {"tasks/", entry.file}, "install the task again");
   }
   WALLE_TRY(prepare(*version));
   // A crash between the two steps of an install left the triggers of the version before.

@@ -9,10 +9,10 @@ namespace walle::container {
 namespace {
 constexpr const char* kWhere = "execute, a model";
 
-Error no_input(const ir::Graph& graph, std::string given) {
+Error no_input(const ir::Graph& graph, Text given) {
   std::string names;
   for (const ir::ValueId id : graph.inputs) names += (names.empty() ? "" : ", ") + graph.at(id).name;
-  return argument_error(std::move(given), "{input name: walle.Tensor} with " + names, kWhere,
+  return argument_error(given, {"{input name: walle.Tensor} with ", names}, kWhere,
                         "return exactly the model's inputs from preprocess")
       .of_kind(base::ErrorKind::wrong_type);
 }
@@ -44,12 +44,12 @@ Result<runtime::Session::Values> ModelPhase::values_of(const wvm_value& inputs) 
     // clang 14 lets no lambda capture a structured binding.
     const auto at = std::ranges::find_if(
         graph.inputs, [&, wanted = name](ir::ValueId id) { return graph.at(id).name == wanted; });
-    if (at == graph.inputs.end()) return no_input(graph, "input '" + std::string(name) + "'");
-    if (item.kind != WVM_TENSOR) return no_input(graph, "input '" + std::string(name) + "', no tensor");
+    if (at == graph.inputs.end()) return no_input(graph, {"input '", name, "'"});
+    if (item.kind != WVM_TENSOR) return no_input(graph, {"input '", name, "', no tensor"});
     values[at - graph.inputs.begin()] = vm::tensor_of(item.as.tensor);
   }
   // Keys of a dict differ, so as many as there are inputs are all of them.
-  if (inputs.size != values.size()) return no_input(graph, std::to_string(inputs.size) + " inputs");
+  if (inputs.size != values.size()) return no_input(graph, {inputs.size, " inputs"});
   return values;
 }
 
@@ -66,11 +66,11 @@ Result<wvm_value> ModelPhase::run(const wvm_value& inputs, uint32_t wall_ms,
     const std::string& name = graph.at(graph.outputs[i]).name;
     const Tensor* tensor = results[i].tensor();
     if (tensor == nullptr)
-      return backend_error("output '" + name + "', a sequence or an empty optional", "tensors", kWhere,
+      return backend_error({"output '", name, "', a sequence or an empty optional"}, "tensors", kWhere,
                            "use a model whose outputs are tensors");
     wvm_tensor* lent = vm::lend(*tensor);
     if (lent == nullptr)
-      return resource_error("output '" + name + "'", "memory for a tensor", kWhere, "free memory")
+      return resource_error({"output '", name, "'"}, "memory for a tensor", kWhere, "free memory")
           .of_kind(base::ErrorKind::no_memory);
     outputs_.push_back({.kind = WVM_STR, .size = name.size(), .as = {.text = name.data()}});
     outputs_.push_back({.kind = WVM_TENSOR, .size = 0, .as = {.tensor = lent}});

@@ -4,9 +4,8 @@ namespace walle::container {
 
 Status Outgoing::send(const std::string& feature, const stream::TracedBatch& rows) {
   if (permits_.size() >= kMostSends) {
-    return resource_error("send number " + std::to_string(kMostSends + 1) + " of one firing",
-                          "at most " + std::to_string(kMostSends), "walle.stream.send",
-                          "send more rows at once");
+    return resource_error({"send number ", kMostSends + 1, " of one firing"}, {"at most ", kMostSends},
+                          "walle.stream.send", "send more rows at once");
   }
   WALLE_ASSIGN(stream::Permit permit, gate_.permit(task_, feature, rows));
   permit.priority = priority_;

@@ -17,9 +17,8 @@ constexpr size_t kDigestStep = size_t{1} << 20;
 
 std::string title(const link::Package& package) { return "package " + package.task + " " + package.version; }
 
-Error unfit(const link::Package& package, std::string given, std::string expected, std::string next) {
-  return Error(base::ErrorGroup::task,
-               {std::move(given), std::move(expected), title(package), std::move(next)});
+Error unfit(const link::Package& package, Text given, Text expected, Text next) {
+  return task_error(given, expected, title(package), next);
 }
 
 Result<std::string> sha256(std::string_view bytes) {
@@ -43,15 +42,14 @@ Result<Buffer> bytes_of(Env& env, const std::string& path, uint64_t size, bool m
 
 std::string_view text_of(const Buffer& bytes) { return base::as_text(std::span(bytes.data(), bytes.size())); }
 
-Error missing(const link::PackageFile& file, const std::string& path) {
-  return Error(base::ErrorGroup::task, {"no file '" + path + "'", "file '" + file.name + "' of the package",
-                                        "opening a package", "fetch the package again"});
+Error missing(const link::PackageFile& file, Text path) {
+  return task_error({"no file '", path, "'"}, {"file '", file.name, "' of the package"}, "opening a package",
+                    "fetch the package again");
 }
 
-Error altered(const link::PackageFile& file, const std::string& path, std::string given) {
-  return Error(base::ErrorGroup::task,
-               {"'" + path + "' " + std::move(given), "file '" + file.name + "' as the package lists it",
-                "opening a package", "fetch the package again"});
+Error altered(const link::PackageFile& file, Text path, Text given) {
+  return task_error({"'", path, "' ", given}, {"file '", file.name, "' as the package lists it"},
+                    "opening a package", "fetch the package again");
 }
 
 Result<Buffer> open_part(Env& env, const std::string& folder, const link::PackageFile& file) {
@@ -59,20 +57,20 @@ Result<Buffer> open_part(Env& env, const std::string& folder, const link::Packag
   const int64_t size = env.file_size(path);
   if (size < 0) return missing(file, path);
   const auto wrong_size = [&](uint64_t is) {
-    return altered(file, path, "of " + std::to_string(is) + " bytes instead of " + std::to_string(file.size));
+    return altered(file, path, {"of ", is, " bytes instead of ", file.size});
   };
   if (static_cast<uint64_t>(size) != file.size) return wrong_size(static_cast<uint64_t>(size));
   WALLE_ASSIGN(Buffer bytes, bytes_of(env, path, file.size, file.kind == link::FileKind::resource));
   if (bytes.size() != file.size) return wrong_size(bytes.size());
   WALLE_ASSIGN(const std::string digest, sha256(text_of(bytes)));
-  if (digest != file.sha256) return altered(file, path, "with SHA-256 " + link::to_hex(digest));
+  if (digest != file.sha256) return altered(file, path, {"with SHA-256 ", link::to_hex(digest)});
   return bytes;
 }
 
 Status same(const link::Package& package, const char* what, const std::string& given,
             const std::string& expected) {
   if (given == expected) return {};
-  return unfit(package, std::string(what) + " '" + given + "'", "'" + expected + "', as its task says",
+  return unfit(package, {what, " '", given, "'"}, {"'", expected, "', as its task says"},
                "pack the task again");
 }
 
@@ -80,8 +78,8 @@ Status same(const link::Package& package, const char* what, const std::vector<st
             std::vector<std::string> expected) {
   std::ranges::sort(expected);
   if (given == expected) return {};
-  return unfit(package, std::string(what) + " that are not those of its task",
-               "what the task's manifest says", "pack the task again");
+  return unfit(package, {what, " that are not those of its task"}, "what the task's manifest says",
+               "pack the task again");
 }
 
 // A package shows to people and policies what its task says to this device: two tales are none.
@@ -115,7 +113,7 @@ Result<bool> has_part(Env& env, const std::string& folder, const link::PackageFi
 
 Status check_package(const vm::Vm& vm, const link::Package& package) {
   if (package.vm != vm.id()) {
-    return unfit(package, "code for the VM '" + package.vm + "'", "this device's, '" + vm.id() + "'",
+    return unfit(package, {"code for the VM '", package.vm, "'"}, {"this device's, '", vm.id(), "'"},
                  "release a package of this VM to this device");
   }
   vm::Limits limits;

@@ -40,7 +40,7 @@ Error no_column(const store::TableDecl& decl, std::string_view name, size_t row)
     names.push_back(column.name);
   }
   const std::string near(base::nearest_name(name, names));
-  return argument_error("column '" + std::string(name) + "'", "one of: " + columns, where(decl, row),
+  return argument_error({"column '", name, "'"}, {"one of: ", columns}, where(decl, row),
                         near.empty() ? "declare the column in task.toml" : "did you mean '" + near + "'?")
       .of_kind(base::ErrorKind::no_such_key);
 }
@@ -58,8 +58,8 @@ Result<store::Cell> cell_of(const wvm_value& value, const store::ColumnDecl& col
     case WVM_TENSOR:
     case WVM_BUFFER: break;
   }
-  return argument_error("a " + kind_name(value) + " in column '" + column.name + "'",
-                        std::string(store::cell_type_name(column.type)) + " or None", "",
+  return argument_error({"a ", kind_name(value), " in column '", column.name, "'"},
+                        {store::cell_type_name(column.type), " or None"}, "",
                         "store numbers, text or bytes; tobytes() of a tensor")
       .of_kind(base::ErrorKind::wrong_type);
 }
@@ -67,7 +67,7 @@ Result<store::Cell> cell_of(const wvm_value& value, const store::ColumnDecl& col
 Status add_one(const wvm_value& value, const store::TableDecl& decl, int64_t ts_us, size_t row,
                store::TableRows& rows) {
   if (value.kind != WVM_MAP) {
-    return argument_error("a " + kind_name(value), "None, a dict of columns, or a list of such dicts",
+    return argument_error({"a ", kind_name(value)}, "None, a dict of columns, or a list of such dicts",
                           where(decl, row), "return {column: value}")
         .of_kind(base::ErrorKind::wrong_type);
   }

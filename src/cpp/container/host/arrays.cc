@@ -132,8 +132,8 @@ int assign(const wvm_view* x, const wvm_operand* y, int same_kind, const wvm_mem
   const Side from(*y);
   if (from.operand.array != nullptr && same_kind != 0 &&
       !array::can_cast_same_kind(from.view.dtype, to.dtype)) {
-    return failed(argument_error("a result of " + std::string(dtype_name(from.view.dtype)),
-                                 "one that " + std::string(dtype_name(to.dtype)) + " holds", "",
+    return failed(argument_error({"a result of ", dtype_name(from.view.dtype)},
+                                 {"one that ", dtype_name(to.dtype), " holds"}, "",
                                  "write t = t + ... instead of t += ...")
                       .of_kind(base::ErrorKind::wrong_type),
                   error);

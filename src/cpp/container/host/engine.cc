@@ -30,7 +30,7 @@ Result<std::vector<runtime::NamedValue>> inputs_from(const wvm_value& given) {
   for (const auto& [name, value] : *map.get<Map>()) {
     const Tensor* tensor = value.get<Tensor>();
     if (tensor == nullptr)
-      return argument_error("input '" + name + "', which is no tensor", "a walle.Tensor", "walle.engine.run",
+      return argument_error({"input '", name, "', which is no tensor"}, "a walle.Tensor", "walle.engine.run",
                             "make one: walle.Tensor(values, dtype)")
           .of_kind(base::ErrorKind::wrong_type);
     inputs.push_back({name, *tensor});
@@ -63,8 +63,7 @@ Result<Value> engine_load_call(TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(const std::string_view name, vm::text_arg(args, 0));
   WALLE_ASSIGN(const int64_t threads, vm::int_arg(args, 1));
   if (threads < 0 || threads > EngineModels::kMaxThreads)
-    return argument_error("threads=" + std::to_string(threads),
-                          "0 (all of the device) to " + std::to_string(EngineModels::kMaxThreads),
+    return argument_error({"threads=", threads}, {"0 (all of the device) to ", EngineModels::kMaxThreads},
                           "walle.engine.load", "use 1");
   WALLE_ASSIGN(const vm::Resource* resource, resource_of(context, name));
   if (context.room(kEngineSlot) == nullptr) context.set(kEngineSlot, std::make_shared<EngineModels>());
@@ -85,7 +84,7 @@ Result<Value> engine_run_call(TaskContext& context, HostArgs args) {
     const std::string& name = graph.at(graph.outputs[i]).name;
     const Tensor* tensor = results[i].tensor();
     if (tensor == nullptr)
-      return backend_error("output '" + name + "', a sequence or an empty optional", "tensors",
+      return backend_error({"output '", name, "', a sequence or an empty optional"}, "tensors",
                            "walle.engine.run", "use a model whose outputs are tensors");
     out.emplace_back(name, *tensor);
   }

@@ -42,8 +42,8 @@ struct EngineModels::Loaded {
 
 Result<int64_t> EngineModels::load(const std::string& name, const Buffer& bytes, int threads) {
   if (loaded_.size() >= kMaxLoaded) {
-    return resource_error("model '" + name + "' as number " + std::to_string(loaded_.size() + 1),
-                          "at most " + std::to_string(kMaxLoaded) + " loaded models", "walle.engine.load",
+    return resource_error({"model '", name, "' as number ", loaded_.size() + 1},
+                          {"at most ", kMaxLoaded, " loaded models"}, "walle.engine.load",
                           "close models that are not needed")
         .of_kind(base::ErrorKind::no_memory);
   }

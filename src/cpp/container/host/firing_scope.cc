@@ -20,7 +20,7 @@ Result<const ScopeTable*> FiringScope::find(std::string_view table) const {
   }
   const std::string_view near = base::nearest_name(table, names);
   return argument_error(
-             "result table '" + std::string(table.substr(0, store::kMaxTableName)) + "'",
+             {"result table '", table.substr(0, store::kMaxTableName), "'"},
              all.empty() ? "a task that declares result tables" : "one of: " + all, "walle.results",
              near.empty() ? "declare it in task.toml" : "did you mean '" + std::string(near) + "'?")
       .of_kind(base::ErrorKind::no_such_key);
@@ -45,8 +45,8 @@ Status FiringScope::append(std::string_view table, std::span<const NamedCell> ro
   if (bytes() <= most_bytes_) return {};
   rows.bytes.resize(before);
   --rows.rows;
-  return resource_error("more than " + std::to_string(most_bytes_) + " bytes of rows in one firing",
-                        "at most " + std::to_string(most_bytes_), "result table '" + known->name + "'",
+  return resource_error({"more than ", most_bytes_, " bytes of rows in one firing"},
+                        {"at most ", most_bytes_}, {"result table '", known->name, "'"},
                         "append what sums them up, or spread them over several firings");
 }
 
@@ -76,8 +76,8 @@ Status FiringScope::add_own(const ScopeTable& table, uint64_t from, uint64_t lim
 Result<store::TableColumns> FiringScope::read(std::string_view table, uint64_t from, uint64_t limit) const {
   WALLE_ASSIGN(const ScopeTable* known, find(table));
   if (limit > kMostRead)
-    return argument_error("limit " + std::to_string(limit), "at most " + std::to_string(kMostRead),
-                          "walle.results.read", "read in several steps: start behind the last number");
+    return argument_error({"limit ", limit}, {"at most ", kMostRead}, "walle.results.read",
+                          "read in several steps: start behind the last number");
   WALLE_ASSIGN(store::TableColumns out, tables_.read(known->decl.name, from, limit));
   WALLE_TRY(add_own(*known, from, limit, out));
   return out;
@@ -86,8 +86,8 @@ Result<store::TableColumns> FiringScope::read(std::string_view table, uint64_t f
 Result<store::TableColumns> FiringScope::last(std::string_view table, uint64_t count) const {
   WALLE_ASSIGN(const ScopeTable* known, find(table));
   if (count > kMostRead)
-    return argument_error("the last " + std::to_string(count) + " rows",
-                          "at most " + std::to_string(kMostRead), "walle.results.last", "use read()");
+    return argument_error({"the last ", count, " rows"}, {"at most ", kMostRead}, "walle.results.last",
+                          "use read()");
   const auto own = rows_.find(known->name);
   const uint64_t pending = own == rows_.end() ? 0 : own->second.rows;
   WALLE_ASSIGN(store::TableColumns out,

@@ -31,7 +31,7 @@ Result<Cell> cell_of(std::string_view column, const wvm_value& value) {
     case WVM_BUFFER: break;
   }
   return argument_error("a value that is no int, float, bool, str, bytes or None", "a value of one row",
-                        "column '" + std::string(column.substr(0, store::kMaxColumnName)) + "'",
+                        {"column '", column.substr(0, store::kMaxColumnName), "'"},
                         "convert it: float(tensor), bytes(view), json.dumps(list)")
       .of_kind(base::ErrorKind::wrong_type);
 }
@@ -74,8 +74,7 @@ Result<uint64_t> count_arg(HostArgs args, size_t index, uint64_t otherwise, cons
   if (!vm::has_arg(args, index)) return otherwise;
   WALLE_ASSIGN(const int64_t number, vm::int_arg(args, index));
   if (number < 0)
-    return argument_error(std::to_string(number), "0 or more",
-                          std::string(call) + ", argument " + std::to_string(index + 1), "count from 0");
+    return argument_error(number, "0 or more", {call, ", argument ", index + 1}, "count from 0");
   return static_cast<uint64_t>(number);
 }
 }  // namespace

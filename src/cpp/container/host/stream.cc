@@ -15,9 +15,8 @@ namespace {
 using stream::EventQuery;
 using Names = std::vector<std::string>;
 
-Error wrong_type(std::string given, std::string expected, std::string next) {
-  return argument_error(std::move(given), std::move(expected), "walle.stream", std::move(next))
-      .of_kind(base::ErrorKind::wrong_type);
+Error wrong_type(Text given, Text expected, Text next) {
+  return argument_error(given, expected, "walle.stream", next).of_kind(base::ErrorKind::wrong_type);
 }
 
 Result<StreamScope*> scope_of(const TaskContext& context) {
@@ -31,20 +30,18 @@ Result<int64_t> number_in(const wvm_value& firing, std::string_view key) {
   for (const auto& [name, value] : vm::entries_of(firing)) {
     if (name != key) continue;
     if (value.kind == WVM_INT) return value.as.integer;
-    return wrong_type("firing['" + std::string(key) + "'], which is no int", "an int",
+    return wrong_type({"firing['", key, "'], which is no int"}, "an int",
                       "pass the event that the task was called with");
   }
-  return argument_error("a firing without '" + std::string(key) + "'",
-                        "seq, start_ts, session and page_instance", "walle.stream",
-                        "pass the event that the task was called with")
+  return argument_error({"a firing without '", key, "'"}, "seq, start_ts, session and page_instance",
+                        "walle.stream", "pass the event that the task was called with")
       .of_kind(base::ErrorKind::no_such_key);
 }
 
 Result<uint64_t> event_in(const wvm_value& firing, std::string_view key) {
   WALLE_ASSIGN(const int64_t number, number_in(firing, key));
   if (number >= 0) return static_cast<uint64_t>(number);
-  return argument_error("firing['" + std::string(key) + "'] of " + std::to_string(number),
-                        "a number of an event", "walle.stream",
+  return argument_error({"firing['", key, "'] of ", number}, "a number of an event", "walle.stream",
                         "pass the event that the task was called with");
 }
 
@@ -83,7 +80,7 @@ Result<EventQuery> query_of(HostArgs args, size_t firing_at, size_t of_at) {
   }
   const Names known{"match", "session", "page"};
   const std::string_view near = base::nearest_name(of, known);
-  return argument_error("of='" + of + "'", "'match', 'session', 'page' or [from_ts, to_ts]", "walle.stream",
+  return argument_error({"of='", of, "'"}, "'match', 'session', 'page' or [from_ts, to_ts]", "walle.stream",
                         near.empty() ? "choose one" : "did you mean '" + std::string(near) + "'?");
 }
 

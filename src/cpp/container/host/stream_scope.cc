@@ -37,10 +37,8 @@ size_t cells_of(const stream::TracedBatch& rows) {
 
 Status StreamScope::send(const std::string& feature, const stream::TracedBatch& rows) const {
   if (send_) return send_(feature, rows);
-  return Error(base::ErrorGroup::task, {.given = "feature '" + feature + "'",
-                                        .expected = "a device with an egress gate",
-                                        .where = "walle.stream.send",
-                                        .next = "run the task on a device that has one"})
+  return task_error({"feature '", feature, "'"}, "a device with an egress gate", "walle.stream.send",
+                    "run the task on a device that has one")
       .of_kind(base::ErrorKind::not_permitted);
 }
 
@@ -52,19 +50,17 @@ Result<stream::TracedBatch> StreamScope::read(const std::vector<std::string>& fi
   WALLE_ASSIGN(stream::TracedBatch rows,
                stream::TracedBatch::of_log(log_, fields, query, static_cast<int64_t>(most) + 1, kMaxText));
   if (rows.rows().rows() <= most) return rows;
-  return resource_error("more than " + std::to_string(most) + " events",
-                        "at most so many at once with " + std::to_string(fields.size()) + " fields",
-                        "walle.stream", "ask for a shorter range: of=[from_ts, to_ts]");
+  return resource_error({"more than ", most, " events"},
+                        {"at most so many at once with ", fields.size(), " fields"}, "walle.stream",
+                        "ask for a shorter range: of=[from_ts, to_ts]");
 }
 
 Result<int64_t> StreamScope::hold(stream::TracedBatch rows) {
   const size_t cells = cells_of(rows);
   if (held_.size() == kMaxHeld || cells > kMaxCells - cells_)
-    return resource_error(
-        std::to_string(held_.size()) + " batches of " + std::to_string(cells_) +
-            " cells held, and one more of " + std::to_string(cells),
-        "at most " + std::to_string(kMaxHeld) + " batches and " + std::to_string(kMaxCells) + " cells",
-        "walle.stream", "give up rows that are done with: rows.close()");
+    return resource_error({held_.size(), " batches of ", cells_, " cells held, and one more of ", cells},
+                          {"at most ", kMaxHeld, " batches and ", kMaxCells, " cells"}, "walle.stream",
+                          "give up rows that are done with: rows.close()");
   cells_ += cells;
   held_.emplace(next_, std::move(rows));
   return next_++;
@@ -91,7 +87,7 @@ Result<const stream::GraphSpec*> StreamScope::graph(const std::string& name, con
   auto parsed = stream::parse_graph({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (!parsed.ok()) {
     Error error = parsed.take_error();
-    error.within("resource '" + name + "'");
+    error.within({"resource '", name, "'"});
     return error;
   }
   return &graphs_.emplace(name, std::move(*parsed)).first->second;

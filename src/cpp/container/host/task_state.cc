@@ -39,7 +39,7 @@ Result<vm::Value> TaskState::get(const std::string& key, vm::Value otherwise) co
   if (!bytes) return otherwise;
   std::optional<vm::Value> value = decode_value(*bytes);
   if (value) return std::move(*value);
-  return resource_error("the value of key '" + key + "'", "a value that walle.kv.put wrote", "walle.kv.get",
+  return resource_error({"the value of key '", key, "'"}, "a value that walle.kv.put wrote", "walle.kv.get",
                         "delete the key");
 }
 

@@ -27,8 +27,8 @@ Status add_one(const store::TableDecl& decl, int64_t now, const link::AnswerRow&
   for (const link::AnswerCell& cell : row) {
     const std::optional<size_t> at = decl.find(cell.column);
     if (!at)
-      return argument_error("column '" + cell.column + "' in an answer", "a column of the table",
-                            "table '" + decl.name + "'", "return what task.toml declares");
+      return argument_error({"column '", cell.column, "' in an answer"}, "a column of the table",
+                            {"table '", decl.name, "'"}, "return what task.toml declares");
     cells[*at] = cell_of(cell);
   }
   return store::add_row(decl, now, std::span(cells).first(decl.columns.size()), to);
@@ -93,9 +93,9 @@ Status AnswerBook::add_rows(Device& device, const link::Answer& answer, Commit& 
   WALLE_ASSIGN(const TaskInfo task, device.task(answer.task));
   if (task.question != answer.stream)
     return argument_error(
-        "an answer to '" + answer.stream + "'",
+        {"an answer to '", answer.stream, "'"},
         task.question.empty() ? "none: the task asks nothing" : "one to '" + task.question + "'",
-        "task '" + answer.task + "'", "look at which version answers");
+        {"task '", answer.task, "'"}, "look at which version answers");
   if (task.answers.empty()) return {};
   WALLE_ASSIGN(const store::TableInfo table,
                device.commits().tables().info(table_name(answer.task, task.answers)));

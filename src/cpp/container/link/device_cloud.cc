@@ -24,7 +24,7 @@ Status check_url(const std::string& url) {
   bool plain = url.size() <= 2048 && url.find_first_of("?#\"'<>\\") == std::string::npos;
   for (const char c : url) plain = plain && c > 0x20 && c < 0x7f;
   if (scheme && plain && url.size() > std::string_view("https://").size()) return {};
-  return argument_error("url '" + url.substr(0, 100) + "'", "https://host[:port], without blanks or a query",
+  return argument_error({"url '", url.substr(0, 100), "'"}, "https://host[:port], without blanks or a query",
                         "connect", "give the address that walle serve prints");
 }
 
@@ -49,7 +49,7 @@ Result<std::unique_ptr<link::Identity>> identity_of(Env& env, link::Transport& t
                           "ask for one: walle device-code");
   if (options.url.starts_with("http://") && !options.plain_enrolment && !is_loopback(options.url))
     return argument_error(
-        "a code for '" + options.url.substr(0, 100) + "', which anybody on the way could read",
+        {"a code for '", options.url.substr(0, 100), "', which anybody on the way could read"},
         "https://, or http:// to this machine", "connect",
         "serve with `walle serve --tls`, or allow plain_enrolment in a network of your own");
   return link::Identity::enrol(env, transport, options.url, folder, options.enrol_code);

@@ -12,23 +12,22 @@ namespace walle::container {
 
 namespace {
 
-Error wrong(std::string given, std::string expected) {
-  return Error(base::ErrorGroup::task, {std::move(given), std::move(expected), "the manifest of a task",
-                                        "compile the task again from its folder"});
+Error wrong(Text given, Text expected) {
+  return task_error(given, expected, "the manifest of a task", "compile the task again from its folder");
 }
 
-Error wrong_number(const std::string& what, uint64_t given, uint64_t least, uint64_t most) {
-  return wrong(what + " " + std::to_string(given), std::to_string(least) + " to " + std::to_string(most));
+Error wrong_number(Text what, uint64_t given, uint64_t least, uint64_t most) {
+  return wrong({what, " ", given}, {least, " to ", most});
 }
 
-Status within(const std::string& what, uint64_t given, uint64_t least, uint64_t most) {
+Status within(Text what, uint64_t given, uint64_t least, uint64_t most) {
   if (given < least || given > most) return wrong_number(what, given, least, most);
   return {};
 }
 
 Status check_name(const std::string& what, const std::string& name) {
   if (valid_task_name(name)) return {};
-  return wrong(what + " '" + shown_name(name) + "'", kTaskNameRule);
+  return wrong({what, " '", shown_name(name), "'"}, kTaskNameRule);
 }
 
 // Names of one kind differ. `name_of` gives the name of an element.
@@ -39,7 +38,7 @@ Status distinct(const std::string& what, const std::vector<T>& all, NameOf name_
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return {};
-  return wrong(what + " '" + shown_name(*twice) + "' twice", "distinct names");
+  return wrong({what, " '", shown_name(*twice), "' twice"}, "distinct names");
 }
 
 Status check_triggers(const Manifest& m) {
@@ -47,7 +46,7 @@ Status check_triggers(const Manifest& m) {
   for (const stream::TriggerText& t : m.triggers) {
     WALLE_TRY(check_name("trigger", t.name));
     if (auto spec = stream::parse_trigger(t.text); !spec.ok())
-      return std::move(spec.take_error().within("trigger '" + t.name + "' of task '" + m.name + "'"));
+      return std::move(spec.take_error().within({"trigger '", t.name, "' of task '", m.name, "'"}));
   }
   WALLE_TRY(distinct("trigger", m.triggers,
                      [](const stream::TriggerText& t) -> std::string_view { return t.name; }));
@@ -59,7 +58,7 @@ Status check_triggers(const Manifest& m) {
 
 Status check_function(const std::string& what, const std::string& name, bool dotted = false) {
   if (valid_identifier(name, dotted)) return {};
-  return wrong(what + " '" + shown_name(name) + "'", "the name of a function in the task's module");
+  return wrong({what, " '", shown_name(name), "'"}, "the name of a function in the task's module");
 }
 
 Status check_entry(const Manifest& m) {
@@ -71,15 +70,15 @@ Status check_entry(const Manifest& m) {
     return check_function("main", m.main_function);
   }
   if (m.execute_function.empty() == m.execute_model.empty())
-    return wrong("an entry without main and with " +
-                     std::string(m.execute_model.empty() ? "no execute" : "two things to execute"),
-                 "main, or execute as a function or as a model");
+    return wrong(
+        {"an entry without main and with ", m.execute_model.empty() ? "no execute" : "two things to execute"},
+        "main, or execute as a function or as a model");
   for (const auto& [what, name] : {std::pair<const char*, const std::string&>{"preprocess", m.preprocess},
                                    {"execute", m.execute_function},
                                    {"postprocess", m.postprocess}})
     if (!name.empty()) WALLE_TRY(check_function(what, name));
   if (!m.execute_model.empty() && !vm::valid_resource_name(m.execute_model))
-    return wrong("model '" + shown_name(m.execute_model) + "'", "the name of a resource");
+    return wrong({"model '", shown_name(m.execute_model), "'"}, "the name of a resource");
   // An event is no tensor: something has to make the model's inputs.
   if (!m.execute_model.empty() && m.preprocess.empty())
     return wrong("a model to execute without preprocess", "a preprocess function that makes its inputs");
@@ -91,8 +90,8 @@ Status check_limits(const Manifest& m) {
        {std::pair<const char*, const PhaseLimits&>{"preprocess", m.preprocess_limits},
         {"execute", m.execute_limits},
         {"postprocess", m.postprocess_limits}}) {
-    WALLE_TRY(within(std::string(what) + ".wall_ms", phase.wall_ms, 1, kMaxPhaseMs));
-    WALLE_TRY(within(std::string(what) + ".cpu_ms", phase.cpu_ms, 0, kMaxPhaseMs));
+    WALLE_TRY(within({what, ".wall_ms"}, phase.wall_ms, 1, kMaxPhaseMs));
+    WALLE_TRY(within({what, ".cpu_ms"}, phase.cpu_ms, 0, kMaxPhaseMs));
   }
   // An isolate that runs nothing takes two arenas of 256 KB.
   WALLE_TRY(within("heap_bytes", m.heap_bytes, uint64_t{1} << 20, kMaxTaskBytes));
@@ -103,10 +102,10 @@ Status check_limits(const Manifest& m) {
 }
 
 Status check_names(const std::string& what, const std::vector<std::string>& names, size_t most, bool dotted) {
-  WALLE_TRY(within("number of " + what, names.size(), 0, most));
+  WALLE_TRY(within({"number of ", what}, names.size(), 0, most));
   for (const std::string& name : names)
     if (!valid_identifier(name, dotted))
-      return wrong(what + " '" + shown_name(name) + "'", dotted ? "a dotted name" : "a plain name");
+      return wrong({what, " '", shown_name(name), "'"}, dotted ? "a dotted name" : "a plain name");
   return distinct(what, names, [](const std::string& n) -> std::string_view { return n; });
 }
 
@@ -114,18 +113,18 @@ Status check_tables(const std::vector<store::TableDecl>& tables) {
   WALLE_TRY(within("number of result tables", tables.size(), 0, kMaxTaskTables));
   for (const store::TableDecl& t : tables) {
     WALLE_TRY(check_name("result table", t.name));
-    WALLE_TRY(within("columns of table " + t.name, t.columns.size(), 1, store::kMaxTableColumns));
+    WALLE_TRY(within({"columns of table ", t.name}, t.columns.size(), 1, store::kMaxTableColumns));
     for (const store::ColumnDecl& c : t.columns) {
       if (!valid_identifier(c.name, false) || c.name.size() > store::kMaxColumnName)
-        return wrong("column '" + shown_name(c.name) + "' of table '" + t.name + "'", "a plain name");
-      WALLE_TRY(within("type of column " + c.name, static_cast<uint64_t>(c.type), 0,
+        return wrong({"column '", shown_name(c.name), "' of table '", t.name, "'"}, "a plain name");
+      WALLE_TRY(within({"type of column ", c.name}, static_cast<uint64_t>(c.type), 0,
                        static_cast<uint64_t>(store::CellType::bytes)));
     }
     WALLE_TRY(
         distinct("column", t.columns, [](const store::ColumnDecl& c) -> std::string_view { return c.name; }));
     WALLE_TRY(
-        within("max_bytes of table " + t.name, static_cast<uint64_t>(t.max_bytes), 4096, kMaxTaskBytes));
-    if (t.max_age_us < 0) return wrong("a negative max_age of table '" + t.name + "'", "at least 0");
+        within({"max_bytes of table ", t.name}, static_cast<uint64_t>(t.max_bytes), 4096, kMaxTaskBytes));
+    if (t.max_age_us < 0) return wrong({"a negative max_age of table '", t.name, "'"}, "at least 0");
   }
   return distinct("result table", tables,
                   [](const store::TableDecl& t) -> std::string_view { return t.name; });
@@ -137,20 +136,20 @@ Status check_features(const Manifest& m) {
     const stream::EgressPolicy& p = f.policy;
     WALLE_TRY(check_name("egress feature", p.feature));
     if (p.task != m.name)
-      return wrong("feature '" + p.feature + "' of task '" + shown_name(p.task) + "'", "this task's own");
-    WALLE_TRY(within("fields of feature " + p.feature, p.fields.size(), 1, store::kMaxTableColumns));
+      return wrong({"feature '", p.feature, "' of task '", shown_name(p.task), "'"}, "this task's own");
+    WALLE_TRY(within({"fields of feature ", p.feature}, p.fields.size(), 1, store::kMaxTableColumns));
     for (const stream::FeatureField& field : p.fields)
       if (field.name.empty() || field.name.size() > store::kMaxColumnName ||
           field.type > stream::FeatureType::vector || field.highest > stream::Sensitivity::secret)
-        return wrong("field '" + shown_name(field.name) + "' of feature '" + p.feature + "'",
+        return wrong({"field '", shown_name(field.name), "' of feature '", p.feature, "'"},
                      "a name of at most 64 bytes, a known type and sensitivity");
     WALLE_TRY(distinct("field", p.fields,
                        [](const stream::FeatureField& field) -> std::string_view { return field.name; }));
     if (p.bytes_per_day < 0 || p.sends_per_day < 0 || p.minimum_events < 1 || p.expires_ts < 0)
-      return wrong("budgets of feature '" + p.feature + "'", "none negative, and at least 1 event");
+      return wrong({"budgets of feature '", p.feature, "'"}, "none negative, and at least 1 event");
     if (!p.consent.empty()) WALLE_TRY(check_name("consent", p.consent));
     if (!f.graph.empty() && !vm::valid_resource_name(f.graph))
-      return wrong("graph '" + shown_name(f.graph) + "'", "the name of a resource");
+      return wrong({"graph '", shown_name(f.graph), "'"}, "the name of a resource");
   }
   return distinct("egress feature", m.features,
                   [](const EgressFeature& f) -> std::string_view { return f.policy.feature; });
@@ -172,10 +171,10 @@ Status check_cloud(const Manifest& m) {
   if (c.question.empty()) return {};
   if (std::ranges::none_of(m.features,
                            [&](const EgressFeature& f) { return f.policy.feature == c.question; }))
-    return wrong("question '" + shown_name(c.question) + "'", "an egress feature of the task");
+    return wrong({"question '", shown_name(c.question), "'"}, "an egress feature of the task");
   if (!c.answers.empty() &&
       std::ranges::none_of(m.tables, [&](const store::TableDecl& t) { return t.name == c.answers; }))
-    return wrong("answers '" + shown_name(c.answers) + "'", "a result table of the task");
+    return wrong({"answers '", shown_name(c.answers), "'"}, "a result table of the task");
   WALLE_TRY(check_function("module of the cloud", c.module, true));
   WALLE_TRY(check_function("function of the cloud", c.function));
   WALLE_TRY(within("cloud.wall_ms", c.limits.wall_ms, 1, kMaxPhaseMs));
@@ -188,10 +187,10 @@ Status check_cloud(const Manifest& m) {
 Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_name("task", m.name));
   if (!valid_version(m.version))
-    return wrong("version '" + shown_name(m.version) + "'", "a semantic version, as 1.0.0");
+    return wrong({"version '", shown_name(m.version), "'"}, "a semantic version, as 1.0.0");
   if (m.vm.size() > store::kMaxColumnName ||
       !std::all_of(m.vm.begin(), m.vm.end(), [](char c) { return c == '.' || (c >= '0' && c <= '9'); }))
-    return wrong("vm '" + shown_name(m.vm) + "'", "a version of Python, as 3.13");
+    return wrong({"vm '", shown_name(m.vm), "'"}, "a version of Python, as 3.13");
   WALLE_TRY(check_triggers(m));
   WALLE_TRY(check_entry(m));
   WALLE_TRY(check_limits(m));

@@ -18,10 +18,9 @@ constexpr size_t kLeastFlatBuffer = 8;  // the root's offset and the identifier,
 constexpr flatbuffers::uoffset_t kMaxTables = 1 << 16;
 constexpr int kMaxDepth = 8;
 
-Error damaged(const std::string& given) {
-  return Error(base::ErrorGroup::task,
-               {given, "what a task compiler wrote (schemas/task.fbs, version 1)", "the manifest of a task",
-                "compile the task again or fetch it again"});
+Error damaged(Text given) {
+  return task_error(given, "what a task compiler wrote (schemas/task.fbs, version 1)",
+                    "the manifest of a task", "compile the task again or fetch it again");
 }
 
 // Read into values while every text is checked to be UTF-8: names are quoted in messages and shown to people.
@@ -253,7 +252,7 @@ TaskManifestT values_of(const Manifest& m) {
 
 Result<Manifest> read_manifest(std::string_view bytes) {
   const std::string size = std::to_string(bytes.size()) + " bytes";
-  if (bytes.size() > kMaxManifestBytes) return damaged("a manifest of " + size);
+  if (bytes.size() > kMaxManifestBytes) return damaged({"a manifest of ", size});
   // FlatBuffers wants its bytes aligned, and a resource may lie anywhere.
   const std::vector<uint64_t> aligned = [&] {
     std::vector<uint64_t> out((bytes.size() + 7) / 8);
@@ -263,9 +262,9 @@ Result<Manifest> read_manifest(std::string_view bytes) {
   const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
   flatbuffers::Verifier verifier(data, bytes.size(), kMaxDepth, kMaxTables);
   if (bytes.size() < kLeastFlatBuffer || !VerifyTaskManifestBuffer(verifier))
-    return damaged("a damaged manifest of " + size);
+    return damaged({"a damaged manifest of ", size});
   const TaskManifest& in = *GetTaskManifest(data);
-  if (in.version() != kVersion) return damaged("a manifest of version " + std::to_string(in.version()));
+  if (in.version() != kVersion) return damaged({"a manifest of version ", in.version()});
   Reader reader;
   Manifest out = read_values(reader, in);
   if (!reader.utf8()) return damaged("a manifest with a text that is not UTF-8");
@@ -280,9 +279,9 @@ Result<std::string> pack_manifest(const Manifest& manifest) {
   FinishTaskManifestBuffer(builder, TaskManifest::Pack(builder, &values));
   std::string out(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
   if (out.size() > kMaxManifestBytes)
-    return Error(base::ErrorGroup::task, {"a manifest of " + std::to_string(out.size()) + " bytes",
-                                          "at most 1 MiB", "the manifest of task '" + manifest.name + "'",
-                                          "declare less, or keep texts in resources"});
+    return task_error({"a manifest of ", out.size(), " bytes"}, "at most 1 MiB",
+                      {"the manifest of task '", manifest.name, "'"},
+                      "declare less, or keep texts in resources");
   return out;
 }
 

@@ -9,17 +9,15 @@ namespace walle::container {
 
 namespace {
 
-Error unfit(const Manifest& manifest, std::string given, std::string expected, std::string next) {
-  return Error(base::ErrorGroup::task, {std::move(given), std::move(expected),
-                                        "task '" + manifest.name + "' " + manifest.version, std::move(next)});
+Error unfit(const Manifest& manifest, Text given, Text expected, Text next) {
+  return task_error(given, expected, {"task '", manifest.name, "' ", manifest.version}, next);
 }
 
 Result<Manifest> manifest_of(const vm::Bundle& bundle) {
   const vm::Resource* found = bundle.find(kManifestName);
   if (found == nullptr) {
-    return Error(base::ErrorGroup::task,
-                 {"a task bundle without '" + std::string(kManifestName) + "'", "a bundle with a manifest",
-                  "opening a task", "compile the task's folder with its task.toml: walle task compile"});
+    return task_error({"a task bundle without '", kManifestName, "'"}, "a bundle with a manifest",
+                      "opening a task", "compile the task's folder with its task.toml: walle task compile");
   }
   return read_manifest(base::as_text(std::span(found->bytes.data(), found->bytes.size())));
 }
@@ -30,7 +28,7 @@ Status check_module(const Manifest& manifest, const vm::Bundle& bundle) {
   const std::vector<std::string> modules = bundle.modules();
   if (!has_code || std::ranges::find(modules, manifest.module) != modules.end()) return {};
   const std::string near(base::nearest_name(manifest.module, modules));
-  return unfit(manifest, "module '" + manifest.module + "'", "a module of the bundle",
+  return unfit(manifest, {"module '", manifest.module, "'"}, "a module of the bundle",
                near.empty() ? "name the file that has the task's functions" : "did you mean '" + near + "'?");
 }
 
@@ -41,8 +39,7 @@ Result<const vm::Resource*> resource_of(const Manifest& manifest, const vm::Bund
   std::vector<std::string> names;
   for (const vm::Resource& resource : bundle.resources()) names.push_back(resource.name);
   const std::string near(base::nearest_name(name, names));
-  return unfit(manifest, std::string(what) + " '" + name + "', which is no file of the bundle",
-               "a resource of the task",
+  return unfit(manifest, {what, " '", name, "', which is no file of the bundle"}, "a resource of the task",
                near.empty() ? "put the file into the task's folder and compile it again"
                             : "did you mean '" + near + "'?");
 }
@@ -78,7 +75,7 @@ Result<std::shared_ptr<const TaskVersion>> TaskVersion::open(std::shared_ptr<con
   version->limits = limits_of(manifest);
   Status allowed = vm::Isolate::check(bundle->vm(), version->limits);
   if (!allowed.ok()) {
-    allowed.error().within("task '" + manifest.name + "' " + manifest.version);
+    allowed.error().within({"task '", manifest.name, "' ", manifest.version});
     return allowed.take_error();
   }
   version->bundle = std::move(bundle);

@@ -9,8 +9,7 @@ namespace walle::kernels {
 Status check_indices(const Interpolate& spec, const int32_t* index) {
   for (int64_t i = 0; i < spec.out * spec.taps; ++i)
     if (index[i] < 0 || index[i] >= spec.in)
-      return model_error("index " + std::to_string(index[i]), "0 to " + std::to_string(spec.in - 1),
-                         "Interpolate indices", "use Resize");
+      return model_error({"index ", index[i]}, {"0 to ", spec.in - 1}, "Interpolate indices", "use Resize");
   return {};
 }
 

@@ -74,10 +74,10 @@ Status measure(const Roi& s, const T* roi, Box& b) {
   }
   // Written as "not less", so that NaN is refused as well.
   if (!(b.bin_height < kMaxSamples) || !(b.bin_width < kMaxSamples))
-    return model_error("a box of " + std::to_string(width) + " x " + std::to_string(height),
-                       "finite boxes of at most " + std::to_string(static_cast<int>(kMaxSamples)) +
-                           " elements per bin and axis",
-                       "input rois", "check spatial_scale");
+    return model_error(
+        {"a box of ", width, " x ", height},
+        {"finite boxes of at most ", static_cast<int>(kMaxSamples), " elements per bin and axis"},
+        "input rois", "check spatial_scale");
   b.rows = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_height)), 0);
   b.cols = std::max<int64_t>(static_cast<int64_t>(std::ceil(b.bin_width)), 0);
   return {};
@@ -121,8 +121,7 @@ void align_box(const Roi& s, const Box& b, const T* x, T* y) {
 }
 
 Status wrong_batch(const std::string& given, int64_t batch) {
-  return model_error("batch index " + given, "0 to " + std::to_string(batch - 1), "boxes",
-                     "correct the batch index");
+  return model_error({"batch index ", given}, {"0 to ", batch - 1}, "boxes", "correct the batch index");
 }
 
 // The elements [first, last) that bin `i` covers, clipped to the input.

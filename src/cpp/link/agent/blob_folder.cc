@@ -21,7 +21,7 @@ std::string encode_part(uint64_t size, uint64_t arrived) {
   return out.take();
 }
 
-Error wrong_bytes(Text given, const Blob& blob, const std::string& url) {
+Error wrong_bytes(Text given, const Blob& blob, Text url) {
   return network_error(given, {"the ", blob.size, " bytes with digest ", blob.digest}, {"'", url, "'"},
                        "look at what the server keeps under this digest; nothing was used");
 }

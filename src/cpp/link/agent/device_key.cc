@@ -47,7 +47,7 @@ constexpr int kAscii = 0x1001;   // MBSTRING_ASC
 constexpr int kMemoryBytes = 3;  // BIO_CTRL_INFO
 constexpr size_t kMostKeyBytes = 16'384;
 
-Error failed(const char* what) { return internal_error({"libcrypto could not ", what}, "the device's key"); }
+Error failed(Text what) { return internal_error({"libcrypto could not ", what}, "the device's key"); }
 
 // What was written to a memory BIO.
 template <class Functions>

@@ -200,7 +200,7 @@ Status Identity::renew(Env& env, Transport& transport, const std::string& url, i
   WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostEnrolBytes));
   if (reply.status == kHttpUnauthorized)
     return network_error("a server that does not know this device", "one that it enrolled with",
-                         "'" + url + "'",
+                         {"'", url, "'"},
                          "look at the device's clock; a device that was removed, or whose certificate has "
                          "expired, enrols again with a new code");
   WALLE_ASSIGN(const Enrolled said, read_enrolled(reply, *key_, url));

@@ -41,7 +41,7 @@ std::optional<Parts> split(std::string_view text) {
   return std::nullopt;
 }
 
-Error no_version(std::string_view given, const char* field) {
+Error no_version(std::string_view given, Text field) {
   return argument_error({field, " '", given.substr(0, kMostVersionBytes), "'"},
                         "numbers between dots, as 10.30.4, and no more than 64 characters", "device profile",
                         "write the version without its name");

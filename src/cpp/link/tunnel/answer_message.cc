@@ -15,8 +15,8 @@ constexpr uint8_t kAnswerVersion = 1;
 // What one takes at least, for counts that are read from bytes.
 constexpr size_t kLeastRow = 1, kLeastCell = 2, kLeastMark = 2;
 
-Error damaged(const char* what) {
-  return network_error("damaged bytes", std::string(what) + " of the tunnel, version 1", what,
+Error damaged(Text what) {
+  return network_error("damaged bytes", {what, " of the tunnel, version 1"}, what,
                        "look at who writes to this device's topics");
 }
 
@@ -116,10 +116,9 @@ Result<std::string> pack_answer(const Answer& answer) {
   out.put_checksum();
   std::string bytes = out.take();
   if (!fits || bytes.size() > kMostAnswerBytes)
-    return argument_error("an answer of " + std::to_string(answer.rows.size()) + " rows, " +
-                              std::to_string(bytes.size()) + " bytes",
+    return argument_error({"an answer of ", answer.rows.size(), " rows, ", bytes.size(), " bytes"},
                           "at most 1,024 rows of 256 columns, 262,144 bytes in all",
-                          "task '" + answer.task + "'", "return fewer or smaller rows");
+                          {"task '", answer.task, "'"}, "return fewer or smaller rows");
   return bytes;
 }
 

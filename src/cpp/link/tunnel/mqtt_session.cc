@@ -121,7 +121,7 @@ Result<MqttEvent> MqttSession::take(const MqttPacket& packet) {
                        "the connection", "look at what answers at this address");
 }
 
-Error MqttSession::overdue(std::string_view packet, int64_t waited) const {
+Error MqttSession::overdue(Text packet, int64_t waited) const {
   return network_error({"no answer within ", waited / 1'000'000, " s"}, packet, "the broker",
                        "look at the network; the device connects anew by itself")
       .of_kind(base::ErrorKind::timed_out);

@@ -57,7 +57,7 @@ class MqttSession {
 
  private:
   Result<MqttEvent> take(const MqttPacket& packet);
-  Error overdue(std::string_view packet, int64_t waited) const;
+  Error overdue(Text packet, int64_t waited) const;
   int64_t taken_by() const;
 
   MqttSessionOptions options_;

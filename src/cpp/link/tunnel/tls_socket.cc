@@ -28,7 +28,7 @@ constexpr int kSendBuffer = 256 << 10;
 constexpr int MSG_NOSIGNAL = 0;  // Apple: SO_NOSIGPIPE below
 #endif
 
-Error bad_address(std::string_view url) {
+Error bad_address(Text url) {
   return argument_error({"'", url, "'"}, "mqtts://host:port", "the broker's address",
                         "take the address that the server printed; without TLS there is no tunnel");
 }
@@ -282,7 +282,7 @@ void TlsSocket::wake() {
 
 void TlsSocket::interrupt() { interrupted_ = true; }
 
-Error TlsSocket::broken(std::string_view doing, int code) const {
+Error TlsSocket::broken(Text doing, int code) const {
   return network_error({doing, ": ", (code ? std::strerror(code) : "the connection was closed")},
                        "a connection", {address_.host, ":", address_.port},
                        "look at the network; the device connects anew by itself")

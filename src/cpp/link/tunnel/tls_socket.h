@@ -57,7 +57,7 @@ class TlsSocket final : public Socket {
   Status flush();
   Result<bool> fill();
   void tell();
-  Error broken(std::string_view doing, int code) const;
+  Error broken(Text doing, int code) const;
 
   Env& env_;
   BrokerAddress address_;

@@ -15,8 +15,8 @@ Status infer_prelu(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, 2));
   WALLE_ASSIGN(const Shape out, tensor::broadcast(c.shape(0), c.shape(1)));
   if (out != c.shape(0))
-    return model_error("slope of shape " + c.shape(1).text(),
-                       "a shape that broadcasts to " + c.shape(0).text(), "PRelu", "reshape the slope");
+    return model_error({"slope of shape ", c.shape(1).text()},
+                       {"a shape that broadcasts to ", c.shape(0).text()}, "PRelu", "reshape the slope");
   c.output(0, c.dtype(0), out);
   return {};
 }

@@ -10,8 +10,8 @@ Status infer(ir::InferContext& c) {
   // ONNX opset 26. As many bits per element, or the shape would have to change with the dtype.
   const bool known = to > 0 && to < tensor::kDTypeCount;
   if (!known || tensor::dtype_bits(static_cast<DType>(to)) != tensor::dtype_bits(c.dtype(0)))
-    return model_error("to=" + std::to_string(to) + " for " + std::string(dtype_name(c.dtype(0))),
-                       "a dtype of as many bits", "BitCast", "correct `to`");
+    return model_error({"to=", to, " for ", dtype_name(c.dtype(0))}, "a dtype of as many bits", "BitCast",
+                       "correct `to`");
   c.output(0, static_cast<DType>(to), c.shape(0));
   return {};
 }

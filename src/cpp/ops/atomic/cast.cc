@@ -12,13 +12,12 @@ Status infer(ir::InferContext& c) {
   const int64_t to = c.attrs().get_int("to", 0);
   // A number from a file: as an enumerator it would be undefined before anybody compared it.
   if (to <= 0 || to >= tensor::kDTypeCount)
-    return model_error("to=" + std::to_string(to),
-                       "a dtype number from 1 to " + std::to_string(tensor::kDTypeCount - 1), "Cast",
+    return model_error({"to=", to}, {"a dtype number from 1 to ", tensor::kDTypeCount - 1}, "Cast",
                        "correct `to`");
   const DType from = c.dtype(0);
   const auto into = static_cast<DType>(to);
   if (from != into && (tensor::is_complex(from) || tensor::is_complex(into)))
-    return model_error(std::string(dtype_name(from)) + " to " + std::string(dtype_name(into)),
+    return model_error({dtype_name(from), " to ", dtype_name(into)},
                        "dtypes of real numbers: complex ones are moved and never converted", "Cast",
                        "keep real and imaginary parts as tensors of their own");
   c.output(0, into, c.shape(0));

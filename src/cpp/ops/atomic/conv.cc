@@ -20,29 +20,29 @@ Status infer(ir::InferContext& c) {
   const Shape& x = c.shape(0);
   const Shape& w = c.shape(1);
   if (x.rank() < 3 || w.rank() != x.rank())
-    return model_error("X" + x.text() + " and W" + w.text(), "equal ranks of three or more", "inputs X, W",
+    return model_error({"X", x.text(), " and W", w.text()}, "equal ranks of three or more", "inputs X, W",
                        "reshape the input or the weights");
   const int64_t group = c.attrs().get_int("group", 1);
   if (group < 1 || w[0] % group != 0 || x[1] % group != 0 || w[1] != x[1] / group)
-    return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
+    return model_error({"X", x.text(), ", W", w.text(), " and group ", group},
                        "X channels = W[1] * group and W[0] a multiple of group", "Conv",
                        "correct group or the weights");
   const std::vector<int64_t> kernel = kernel_of(w);
   const std::vector<int64_t> stated = c.attrs().get_ints("kernel_shape");
   if (!stated.empty() && stated != kernel)
-    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W",
+    return model_error({"kernel_shape that differs from W", w.text()}, "the spatial sizes of W",
                        "attribute kernel_shape", "drop kernel_shape");
   // Checked although ONNX's own shape rule does not: kernels read M floats from here whatever its size is.
   if (c.has(2) && (c.rank(2) != 1 || c.shape(2)[0] != w[0] || c.dtype(2) != c.dtype(0)))
-    return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(w[0]) + "] of X's dtype",
-                       "input B", "correct the bias");
+    return model_error({"a bias of ", c.shape(2).text()}, {"[", w[0], "] of X's dtype"}, "input B",
+                       "correct the bias");
   WALLE_ASSIGN(const Window window, resolve_window(c.attrs(), x, kernel));
   std::vector<int64_t> dims{x[0], w[0]};
   dims.insert(dims.end(), window.out.begin(), window.out.end());
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Conv"));
   // Input 3 does not exist in ONNX; the epilogue pass makes it, and a .walle file may claim it.
   if (c.has(3) && (c.shape(3) != out || c.dtype(3) != c.dtype(0)))
-    return model_error("a residual of " + c.shape(3).text(), out.text(), "input 3",
+    return model_error({"a residual of ", c.shape(3).text()}, out.text(), "input 3",
                        "fuse only additions of the result's shape");
   c.output(0, c.dtype(0), out);
   return {};
@@ -72,8 +72,7 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
   const int64_t taps = w.taps();
   // Before the loop: the kernel's size comes from a file, and each tap is a region.
   if (taps > base::kMaxRegions) {
-    c.fail(resource_error("a kernel of " + std::to_string(taps) + " elements",
-                          "at most " + std::to_string(base::kMaxRegions), "Conv",
+    c.fail(resource_error({"a kernel of ", taps, " elements"}, {"at most ", base::kMaxRegions}, "Conv",
                           "check the weights' shape"));
     return kNoRef;
   }

@@ -11,8 +11,7 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> axis, c.need_i64(1));
   // ONNX gives the axis as a tensor; CumSum of a computed axis has no fixed strides.
-  if (axis.size() != 1)
-    return model_error(std::to_string(axis.size()) + " axes", "one axis", "input axis", "give a scalar");
+  if (axis.size() != 1) return model_error({axis.size(), " axes"}, "one axis", "input axis", "give a scalar");
   WALLE_TRY(tensor::normalize_axis(axis[0], c.rank(0)));
   return infer_same(c);
 }

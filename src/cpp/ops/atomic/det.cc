@@ -8,7 +8,8 @@ namespace {
 Status infer(ir::InferContext& c) {
   const Shape& x = c.shape(0);
   if (x.rank() < 2 || x[x.rank() - 1] != x[x.rank() - 2])
-    return model_error("shape " + x.text(), "square matrices in the last two axes", "Det", "check the input");
+    return model_error({"shape ", x.text()}, "square matrices in the last two axes", "Det",
+                       "check the input");
   c.output(0, c.dtype(0), x.sub(0, x.rank() - 2));
   return {};
 }

@@ -14,7 +14,7 @@ Status infer(ir::InferContext& c) {
   const int n = x.rank() - 2;
   // ONNX 16 knows two spatial axes, 20 one to three: as many as images, volumes and signals have.
   if (n < 1 || n > 3 || grid.rank() != x.rank() || grid[0] != x[0] || grid.back() != n)
-    return model_error("X" + x.text() + " with grid" + grid.text(),
+    return model_error({"X", x.text(), " with grid", grid.text()},
                        "X [N, C, spatial...] of one to three spatial axes, grid [N, out..., axes]",
                        "GridSample", "correct the grid's shape");
   if (!tensor::is_float(c.dtype(1)))
@@ -22,15 +22,15 @@ Status infer(ir::InferContext& c) {
   for (int i = 2; i < x.rank(); ++i)
     // Every padding mode but zeros reads some element.
     if (x[i] == 0 && grid.elements() > 0)
-      return model_error("an empty spatial axis in " + x.text(), "at least one element", "input X",
+      return model_error({"an empty spatial axis in ", x.text()}, "at least one element", "input X",
                          "check the shapes");
   const std::string mode = c.attrs().get_string("mode", "linear");
   const std::string padding = c.attrs().get_string("padding_mode", "zeros");
   if (!tensor::sample_mode(mode))
-    return model_error("mode \"" + mode + "\"", "linear, nearest or cubic", "attribute mode",
+    return model_error({"mode \"", mode, "\""}, "linear, nearest or cubic", "attribute mode",
                        "choose a known mode");
   if (!tensor::sample_padding(padding))
-    return model_error("padding_mode \"" + padding + "\"", "zeros, border or reflection",
+    return model_error({"padding_mode \"", padding, "\""}, "zeros, border or reflection",
                        "attribute padding_mode", "choose a known padding");
   Shape out{x[0], x[1]};
   for (int i = 1; i <= n; ++i) out.push_back(grid[i]);

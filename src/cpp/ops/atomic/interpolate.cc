@@ -11,7 +11,7 @@ Status infer(ir::InferContext& c) {
   const bool weighted = c.has(2);
   if (c.dtype(1) != DType::int32 || c.rank(1) != 2 ||
       (weighted ? c.shape(2) != c.shape(1) || c.dtype(2) != c.dtype(0) : c.shape(1)[1] != 1))
-    return model_error("indices" + c.shape(1).text(),
+    return model_error({"indices", c.shape(1).text()},
                        "int32 [outputs, taps] and weights of that shape in X's dtype", "Interpolate",
                        "use Resize");
   Shape out = c.shape(0);

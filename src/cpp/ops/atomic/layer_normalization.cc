@@ -18,7 +18,7 @@ Status infer(ir::InferContext& c) {
     if (!c.has(i)) continue;
     const auto fits = tensor::broadcast(normalized, c.shape(i));
     if (!fits.ok() || *fits != normalized)
-      return model_error("shape " + c.shape(i).text(), "a shape that broadcasts to " + normalized.text(),
+      return model_error({"shape ", c.shape(i).text()}, {"a shape that broadcasts to ", normalized.text()},
                          "scale or bias", "reshape it or change axis");
   }
   c.output(0, c.dtype(0), x);

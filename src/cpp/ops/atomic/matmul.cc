@@ -12,7 +12,7 @@ Status infer(ir::InferContext& c) {
   const Shape& a = c.shape(0);
   const Shape& b = c.shape(1);
   const auto wrong = [&] {
-    return model_error("shapes " + a.text() + " and " + b.text(), "inner dimensions that agree", "MatMul",
+    return model_error({"shapes ", a.text(), " and ", b.text()}, "inner dimensions that agree", "MatMul",
                        "transpose or reshape one operand");
   };
   if (a.rank() == 0 || b.rank() == 0) return wrong();

@@ -12,8 +12,8 @@ Status infer(ir::InferContext& c) {
   const auto dtype = static_cast<DType>(c.attrs().get_int("dtype", static_cast<int64_t>(DType::float32)));
   // float8 is left out, as ONNX leaves it out: too coarse for a distribution.
   if (!tensor::is_float(dtype) || tensor::is_float8(dtype))
-    return model_error("dtype number " + std::to_string(c.attrs().get_int("dtype", 0)), "a float dtype",
-                       "random numbers", "correct dtype");
+    return model_error({"dtype number ", c.attrs().get_int("dtype", 0)}, "a float dtype", "random numbers",
+                       "correct dtype");
   WALLE_ASSIGN(const Shape shape,
                Shape::checked(c.attrs().get_ints("shape"), dtype_size(dtype), "attribute shape"));
   c.output(0, dtype, shape);

@@ -15,14 +15,14 @@ constexpr int64_t kMaxSamplingRatio = 1024;
 Status pooled(ir::InferContext& c, int64_t height, int64_t width) {
   const Shape& x = c.shape(0);
   if (x.rank() != 4 || c.rank(1) != 2)
-    return model_error("X" + x.text() + " with rois" + c.shape(1).text(), "X [N, C, H, W] and rois of rank 2",
+    return model_error({"X", x.text(), " with rois", c.shape(1).text()}, "X [N, C, H, W] and rois of rank 2",
                        "inputs", "correct the shapes");
   if (height < 1 || width < 1 || height > kMaxPooled || width > kMaxPooled)
-    return model_error("a pooled size of " + std::to_string(height) + " x " + std::to_string(width),
-                       "1 to 2^20 each way", "attributes", "correct the pooled size");
+    return model_error({"a pooled size of ", height, " x ", width}, "1 to 2^20 each way", "attributes",
+                       "correct the pooled size");
   // A box of an empty image has no nearest element to read.
   if (c.shape(1)[0] > 0 && (x[2] == 0 || x[3] == 0 || x[0] == 0))
-    return model_error("boxes in an empty X" + x.text(), "at least one element", "input X",
+    return model_error({"boxes in an empty X", x.text()}, "at least one element", "input X",
                        "check the shapes");
   if (!tensor::is_float(c.dtype(0)) || c.dtype(1) != c.dtype(0))
     return model_error("X and rois of different or integer dtypes", "one float dtype", "inputs X, rois",
@@ -37,19 +37,19 @@ Status pooled(ir::InferContext& c, int64_t height, int64_t width) {
 Status infer_align(ir::InferContext& c) {
   if (c.rank(1) != 2 || c.shape(1)[1] != 4 || c.rank(2) != 1 || c.shape(2)[0] != c.shape(1)[0] ||
       c.dtype(2) != DType::int64)
-    return model_error("rois" + c.shape(1).text() + " with batch_indices" + c.shape(2).text(),
+    return model_error({"rois", c.shape(1).text(), " with batch_indices", c.shape(2).text()},
                        "[R, 4] and int64 [R]", "RoiAlign", "correct the shapes");
   const std::string mode = c.attrs().get_string("mode", "avg");
   if (mode != "avg" && mode != "max")
-    return model_error("mode \"" + mode + "\"", "avg or max", "attribute mode", "choose a known mode");
+    return model_error({"mode \"", mode, "\""}, "avg or max", "attribute mode", "choose a known mode");
   // half_pixel is the default since opset 16, and output_half_pixel what RoiAlign did before.
   const std::string coordinates = c.attrs().get_string("coordinate_transformation_mode", "half_pixel");
   if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
-    return model_error("coordinate_transformation_mode \"" + coordinates + "\"",
+    return model_error({"coordinate_transformation_mode \"", coordinates, "\""},
                        "half_pixel or output_half_pixel", "attribute", "choose a known mode");
   if (const int64_t s = c.attrs().get_int("sampling_ratio", 0); s < 0 || s > kMaxSamplingRatio)
-    return model_error("sampling_ratio " + std::to_string(s), "0 to " + std::to_string(kMaxSamplingRatio),
-                       "attribute sampling_ratio", "correct it");
+    return model_error({"sampling_ratio ", s}, {"0 to ", kMaxSamplingRatio}, "attribute sampling_ratio",
+                       "correct it");
   return pooled(c, c.attrs().get_int("output_height", 1), c.attrs().get_int("output_width", 1));
 }
 
@@ -57,7 +57,7 @@ Status infer_align(ir::InferContext& c) {
 Status infer_max(ir::InferContext& c) {
   const std::vector<int64_t> size = c.attrs().get_ints("pooled_shape");
   if (size.size() != 2 || c.rank(1) != 2 || c.shape(1)[1] != 5)
-    return model_error("rois" + c.shape(1).text(), "rois [R, 5] and a pooled_shape of two sizes",
+    return model_error({"rois", c.shape(1).text()}, "rois [R, 5] and a pooled_shape of two sizes",
                        "MaxRoiPool", "correct rois or pooled_shape");
   return pooled(c, size[0], size[1]);
 }

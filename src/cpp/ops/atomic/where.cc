@@ -7,7 +7,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   if (c.dtype(0) != DType::boolean)
-    return model_error(std::string(dtype_name(c.dtype(0))), "a boolean condition", "Where input 0",
+    return model_error(dtype_name(c.dtype(0)), "a boolean condition", "Where input 0",
                        "insert a Cast to bool");
   WALLE_TRY(same_dtypes(c, 1, 3));
   WALLE_ASSIGN(Shape out, tensor::broadcast(c.shape(0), c.shape(1)));

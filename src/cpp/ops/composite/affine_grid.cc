@@ -10,7 +10,7 @@ Status infer(ir::InferContext& c) {
   const Shape& theta = c.shape(0);
   const auto n = static_cast<int64_t>(size.size()) - 2;
   if ((n != 2 && n != 3) || theta.rank() != 3 || theta[0] != size[0] || theta[1] != n || theta[2] != n + 1)
-    return model_error("theta" + theta.text() + " for a size of " + std::to_string(size.size()) + " entries",
+    return model_error({"theta", theta.text(), " for a size of ", size.size(), " entries"},
                        "theta [N, 2, 3] with size [N, C, H, W], or [N, 3, 4] with [N, C, D, H, W]",
                        "AffineGrid", "correct theta or size");
   std::vector<int64_t> dims{size[0]};

@@ -7,7 +7,7 @@ namespace {
 Status infer(ir::InferContext& c) {
   Shape out = c.shape(0);
   if (out.rank() == 0 || (c.dtype(1) != DType::int32 && c.dtype(1) != DType::int64))
-    return model_error("data of shape " + out.text(), "at least one axis, and integer indices",
+    return model_error({"data of shape ", out.text()}, "at least one axis, and integer indices",
                        "ArrayFeatureExtractor", "check the inputs");
   out[out.rank() - 1] = c.shape(1).elements();
   if (out.rank() == 1) out = Shape{1, out[0]};  // a vector counts as one row

@@ -14,9 +14,8 @@ Status infer(ir::InferContext& c) {
   const int64_t channels = x.rank() > 1 ? x[1] : 1;
   for (int i = 1; i < 5; ++i)
     if (c.shape(i).elements() != channels)
-      return model_error("shape " + c.shape(i).text(),
-                         std::to_string(channels) + " elements, one per channel",
-                         "BatchNormalization input " + std::to_string(i), "check the parameters");
+      return model_error({"shape ", c.shape(i).text()}, {channels, " elements, one per channel"},
+                         {"BatchNormalization input ", i}, "check the parameters");
   c.output(0, c.dtype(0), x);
   // Statistics may have another dtype than X (opset 14): a float16 model keeps them in float32.
   c.output(1, c.dtype(3), c.shape(3));

@@ -12,7 +12,7 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   for (int i = 1; i < 3; ++i)
     if (c.has(i) && c.shape(i).elements() != 1)
-      return model_error("a bound of shape " + c.shape(i).text(), "a scalar", i == 1 ? "min" : "max",
+      return model_error({"a bound of shape ", c.shape(i).text()}, "a scalar", i == 1 ? "min" : "max",
                          "use Max and Min for bounds per element");
   return infer_same(c);
 }

@@ -19,7 +19,7 @@ Status infer(ir::InferContext& c) {
   const Shape& w = c.shape(1);
   const int64_t group = c.attrs().get_int("group", 1);
   if (x.rank() < 3 || w.rank() != x.rank() || w[0] != x[1] || group < 1 || x[1] % group != 0)
-    return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
+    return model_error({"X", x.text(), ", W", w.text(), " and group ", group},
                        "equal ranks of three or more and X channels = W[0], a multiple of group",
                        "ConvTranspose", "correct group or the weights");
   int64_t taps = 1;  // each is a region of the raster
@@ -27,15 +27,14 @@ Status infer(ir::InferContext& c) {
   for (int i = 2; i < w.rank() && taps <= base::kMaxRegions; ++i)
     taps = base::checked_mul(taps, w[i]).value_or(base::kMaxRegions + 1);
   if (taps > base::kMaxRegions)
-    return resource_error("W" + w.text(),
-                          "a kernel of at most " + std::to_string(base::kMaxRegions) + " elements",
+    return resource_error({"W", w.text()}, {"a kernel of at most ", base::kMaxRegions, " elements"},
                           "ConvTranspose", "check the weights' shape");
   const auto channels = base::checked_mul(w[1], group);
   if (!channels)
-    return model_error("group " + std::to_string(group), "a product of channels and group below 2^63",
-                       "attribute group", "correct group");
+    return model_error({"group ", group}, "a product of channels and group below 2^63", "attribute group",
+                       "correct group");
   if (c.has(2) && (c.rank(2) != 1 || c.shape(2)[0] != *channels))
-    return model_error("a bias of " + c.shape(2).text(), "[" + std::to_string(*channels) + "]", "input B",
+    return model_error({"a bias of ", c.shape(2).text()}, {"[", *channels, "]"}, "input B",
                        "correct the bias");
   WALLE_ASSIGN(const Window win, transposed_window(c.attrs(), x, w));
   std::vector<int64_t> dims{x[0], *channels};

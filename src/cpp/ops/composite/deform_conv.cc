@@ -14,24 +14,23 @@ Status infer_columns(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   const Shape& x = c.shape(0);
   if (x.rank() != 4 || !tensor::is_float(c.dtype(0)))
-    return model_error("X" + x.text() + " of " + std::string(dtype_name(c.dtype(0))),
-                       "a float X [N, C, H, W]", "DeformConv", "use two spatial axes");
+    return model_error({"X", x.text(), " of ", dtype_name(c.dtype(0))}, "a float X [N, C, H, W]",
+                       "DeformConv", "use two spatial axes");
   WALLE_ASSIGN(const Window w, resolve_window(c.attrs(), x));
   const int64_t groups = c.attrs().get_int("offset_group", 1);
   const int64_t taps = w.taps();
   if (groups < 1 || groups > x[1] || x[1] % groups != 0)
-    return model_error("offset_group " + std::to_string(groups),
-                       "a divisor of the channel count " + std::to_string(x[1]), "attribute offset_group",
-                       "correct it");
+    return model_error({"offset_group ", groups}, {"a divisor of the channel count ", x[1]},
+                       "attribute offset_group", "correct it");
   const auto moved = base::checked_mul(groups, 2 * taps);  // taps: at most 2^31
   if (!moved)
-    return model_error("offset_group " + std::to_string(groups), "a product with the kernel below 2^63",
+    return model_error({"offset_group ", groups}, "a product with the kernel below 2^63",
                        "attribute offset_group", "correct it");
   const Shape offset{x[0], *moved, w.out[0], w.out[1]};
   // One factor per tap where the offsets have two numbers.
   const Shape mask{x[0], *moved / 2, w.out[0], w.out[1]};
   if (c.shape(1) != offset || (c.has(2) && c.shape(2) != mask))
-    return model_error("offset" + c.shape(1).text(), offset.text() + " and a mask of " + mask.text(),
+    return model_error({"offset", c.shape(1).text()}, {offset.text(), " and a mask of ", mask.text()},
                        "DeformConv", "correct offset or mask");
   const int64_t dims[] = {x[0], x[1], taps, w.out[0] * w.out[1]};
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, tensor::kMaxDTypeSize, "DeformConv"));
@@ -46,16 +45,15 @@ Status infer(ir::InferContext& c) {
   const int64_t group = c.attrs().get_int("group", 1);
   if (x.rank() != 4 || w.rank() != 4 || group < 1 || group > x[1] || w[1] != x[1] / group ||
       x[1] % group != 0 || w[0] % group != 0)
-    return model_error("X" + x.text() + ", W" + w.text() + " and group " + std::to_string(group),
+    return model_error({"X", x.text(), ", W", w.text(), " and group ", group},
                        "X [N, C, H, W], W [M, C / group, kh, kw], M a multiple of group", "DeformConv",
                        "correct group or the weights");
   if (c.has(3) && (c.rank(3) != 1 || c.shape(3)[0] != w[0]))
-    return model_error("a bias of " + c.shape(3).text(), "[" + std::to_string(w[0]) + "]", "input B",
-                       "correct the bias");
+    return model_error({"a bias of ", c.shape(3).text()}, {"[", w[0], "]"}, "input B", "correct the bias");
   WALLE_ASSIGN(const Window win, resolve_window(c.attrs(), x, {w[2], w[3]}));
   // kernel_shape is optional; where it stands it must agree, because offsets are counted by it.
   if (win.kernel[0] != w[2] || win.kernel[1] != w[3])
-    return model_error("kernel_shape that differs from W" + w.text(), "W's spatial sizes",
+    return model_error({"kernel_shape that differs from W", w.text()}, "W's spatial sizes",
                        "attribute kernel_shape", "drop it");
   const int64_t dims[] = {x[0], w[0], win.out[0], win.out[1]};
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, tensor::kMaxDTypeSize, "DeformConv"));

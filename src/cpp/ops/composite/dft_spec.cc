@@ -5,7 +5,7 @@
 namespace walle::ops {
 
 namespace {
-Error wrong(const std::string& given, const std::string& expected) {
+Error wrong(Text given, Text expected) {
   return model_error(given, expected, "DFT", "check the node's inputs");
 }
 
@@ -23,11 +23,11 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   s.inverse = attrs.get_int("inverse", 0) != 0;
   s.onesided = attrs.get_int("onesided", 0) != 0;
   if (x.rank() < 2 || (x.back() != 1 && x.back() != 2))
-    return wrong("input of shape " + x.text(), "[..., n, 1 or 2]");
+    return wrong({"input of shape ", x.text()}, "[..., n, 1 or 2]");
   // Half a spectrum is that of a real signal, so the forward transform takes real numbers and the inverse
   // gives them.
   if (s.onesided && x.back() != (s.inverse ? 2 : 1))
-    return wrong("onesided=1 on " + x.text(),
+    return wrong({"onesided=1 on ", x.text()},
                  "real numbers for a forward transform, complex ones for an inverse");
   if (axis.size() > 1 || length.size() > 1) return wrong("an axis or length of several numbers", "scalars");
   // Input 2 since opset 20; the converter makes it of opset 17's attribute, whose default was 1.
@@ -37,11 +37,10 @@ Result<DftSpec> make(const ir::Attributes& attrs, const Shape& x, const std::vec
   s.n = length.empty() ? own : length[0];
   if (s.axis == x.rank() - 1)
     return wrong("the last axis", "an axis before the one of real and imaginary parts");
-  if (s.n < 1 || s.n > kLongestDft) return wrong("length " + std::to_string(s.n), "a length from 1 to 2^24");
+  if (s.n < 1 || s.n > kLongestDft) return wrong({"length ", s.n}, "a length from 1 to 2^24");
   // Rader's or Bluestein's algorithm would lift the limit; frames are powers of two and small multiples.
   if (largest_prime(s.n) > kLargestPrimeDft)
-    return wrong("length " + std::to_string(s.n),
-                 "no prime factor above " + std::to_string(kLargestPrimeDft));
+    return wrong({"length ", s.n}, {"no prime factor above ", kLargestPrimeDft});
   return s;
 }
 }  // namespace

@@ -9,7 +9,7 @@ Status infer(ir::InferContext& c) {
   if (c.has(2)) {
     WALLE_ASSIGN(const std::vector<int64_t> flag, c.need_i64(2));
     if (flag.size() != 1)
-      return model_error("training_mode of shape " + c.shape(2).text(), "a scalar", "Dropout", "reshape it");
+      return model_error({"training_mode of shape ", c.shape(2).text()}, "a scalar", "Dropout", "reshape it");
     // Only then: at inference the ratio is not read, and models feed it at run time.
     if (flag[0] && c.has(1)) WALLE_TRY(c.need(1));
   }
@@ -23,9 +23,8 @@ Result<double> ratio_of(LowerContext& c) {
   if (!c.has(1)) return 0.5;
   WALLE_ASSIGN(const std::vector<double> values, c.constant(c.in(1))->to_f64());
   if (values.size() != 1 || !(values[0] >= 0 && values[0] < 1))
-    return model_error(
-        "ratio " + (values.empty() ? std::string("of no elements") : std::to_string(values[0])),
-        "a number in [0, 1)", "Dropout input 1", "correct the ratio");
+    return model_error({"ratio ", values.empty() ? std::string("of no elements") : std::to_string(values[0])},
+                       "a number in [0, 1)", "Dropout input 1", "correct the ratio");
   return values[0];
 }
 

@@ -20,8 +20,7 @@ Status infer(ir::InferContext& c) {
   std::vector<Shape> shapes;
   for (int i = 0; i < c.input_count(); ++i) {
     if (!c.has(i))
-      return model_error("operand " + std::to_string(i) + " left out", "a tensor", "Einsum",
-                         "connect the input");
+      return model_error({"operand ", i, " left out"}, "a tensor", "Einsum", "connect the input");
     shapes.push_back(c.shape(i));
   }
   WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
@@ -149,9 +148,8 @@ class Contraction {
     Shape shape;
     for (int label : out.labels) {
       if (shape.rank() == base::kMaxRank) {
-        c_.fail(model_error("an intermediate result of more than " + std::to_string(base::kMaxRank) + " axes",
-                            "at most " + std::to_string(base::kMaxRank) + " axes", "Einsum",
-                            "split the equation"));
+        c_.fail(model_error({"an intermediate result of more than ", base::kMaxRank, " axes"},
+                            {"at most ", base::kMaxRank, " axes"}, "Einsum", "split the equation"));
         return out;
       }
       shape.push_back(plan_.size.at(label));

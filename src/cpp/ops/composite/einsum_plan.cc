@@ -8,8 +8,8 @@ namespace walle::ops {
 namespace {
 constexpr int kEllipsis = 256;  // the first label that is no letter
 
-Error wrong(const std::string& equation, const std::string& given, const std::string& expected) {
-  return model_error(given, expected, "Einsum equation '" + equation + "'",
+Error wrong(Text equation, Text given, Text expected) {
+  return model_error(given, expected, {"Einsum equation '", equation, "'"},
                      "correct the equation or the operands");
 }
 
@@ -27,7 +27,7 @@ Result<std::vector<int>> parse_term(const std::string& equation, const std::stri
       // Counted from the right, so that ellipses of different ranks broadcast at their last axes.
       for (int k = extra - 1; k >= 0; --k) labels.push_back(kEllipsis + k);
     } else {
-      return wrong(equation, "character '" + term.substr(i, 1) + "'",
+      return wrong(equation, {"character '", term.substr(i, 1), "'"},
                    "letters and at most one ellipsis per term");
     }
   }
@@ -68,16 +68,12 @@ Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vect
   for (size_t k = 0; k < shapes.size(); ++k) {
     const auto& labels = plan.inputs[k];
     if (static_cast<int>(labels.size()) != shapes[k].rank())
-      return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
-                   std::to_string(labels.size()) + " axes");
+      return wrong(equation, {"operand ", k, " of shape ", shapes[k].text()}, {labels.size(), " axes"});
     for (int i = 0; i < shapes[k].rank(); ++i) {
       // 1 until an operand says more: axes of 1 broadcast.
       int64_t& size = plan.size.try_emplace(labels[i], 1).first->second;
       if (size != shapes[k][i] && size != 1 && shapes[k][i] != 1)
-        return wrong(
-            equation,
-            "sizes " + std::to_string(size) + " and " + std::to_string(shapes[k][i]) + " for one label",
-            "equal sizes");
+        return wrong(equation, {"sizes ", size, " and ", shapes[k][i], " for one label"}, "equal sizes");
       if (shapes[k][i] != 1) size = shapes[k][i];
     }
   }
@@ -92,16 +88,14 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
   const size_t arrow = text.find("->");
   const std::vector<std::string> terms = split_terms(text.substr(0, arrow));
   if (terms.size() != shapes.size())
-    return wrong(equation, std::to_string(shapes.size()) + " operands",
-                 std::to_string(terms.size()) + " operands");
+    return wrong(equation, {shapes.size(), " operands"}, {terms.size(), " operands"});
   EinsumPlan plan;
   int widest = 0;
   for (size_t k = 0; k < terms.size(); ++k) {
     // The ellipsis stands for all axes that have no letter.
     const int extra = terms[k].find("...") == std::string::npos ? 0 : shapes[k].rank() - letters(terms[k]);
     if (extra < 0)
-      return wrong(equation, "operand " + std::to_string(k) + " of shape " + shapes[k].text(),
-                   "an axis for every letter");
+      return wrong(equation, {"operand ", k, " of shape ", shapes[k].text()}, "an axis for every letter");
     widest = std::max(widest, extra);
     WALLE_ASSIGN(auto labels, parse_term(equation, terms[k], extra));
     plan.inputs.push_back(std::move(labels));
@@ -117,8 +111,7 @@ Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<S
     if (!plan.size.contains(label) || std::ranges::count(plan.output, label) > 1)
       return wrong(equation, "the result's labels", "labels of the operands, each once");
   if (std::ssize(plan.output) > base::kMaxRank)
-    return wrong(equation, "a result of too many axes",
-                 "at most " + std::to_string(base::kMaxRank) + " axes");
+    return wrong(equation, "a result of too many axes", {"at most ", base::kMaxRank, " axes"});
   return plan;
 }
 

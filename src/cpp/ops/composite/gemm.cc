@@ -9,18 +9,17 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   // ONNX Gemm takes matrices alone; MatMul has the batches.
   if (c.rank(0) != 2 || c.rank(1) != 2)
-    return model_error("ranks " + std::to_string(c.rank(0)) + " and " + std::to_string(c.rank(1)),
-                       "two matrices", "Gemm", "use MatMul");
+    return model_error({"ranks ", c.rank(0), " and ", c.rank(1)}, "two matrices", "Gemm", "use MatMul");
   const bool ta = c.attrs().get_int("transA", 0) != 0;
   const bool tb = c.attrs().get_int("transB", 0) != 0;
   const Shape out{c.shape(0)[ta ? 1 : 0], c.shape(1)[tb ? 0 : 1]};
   if (c.shape(0)[ta ? 0 : 1] != c.shape(1)[tb ? 1 : 0])
-    return model_error("shapes " + c.shape(0).text() + " and " + c.shape(1).text(),
+    return model_error({"shapes ", c.shape(0).text(), " and ", c.shape(1).text()},
                        "inner dimensions that agree", "Gemm", "check transA and transB");
   if (c.has(2)) {
     const auto fits = tensor::broadcast(out, c.shape(2));
     if (!fits.ok() || *fits != out)
-      return model_error("C of shape " + c.shape(2).text(), "a shape that broadcasts to " + out.text(),
+      return model_error({"C of shape ", c.shape(2).text()}, {"a shape that broadcasts to ", out.text()},
                          "Gemm", "reshape C");
   }
   c.output(0, c.dtype(0), out);

@@ -9,12 +9,12 @@ namespace {
 Status infer(ir::InferContext& c) {
   const Shape& x = c.shape(0);
   if (x.rank() < 3)
-    return model_error("an input of shape " + x.text(), "batch, channels and at least one spatial axis",
+    return model_error({"an input of shape ", x.text()}, "batch, channels and at least one spatial axis",
                        "input X", "reshape the input");
   Shape out = x;
   for (int i = 2; i < out.rank(); ++i) {
     if (x[i] == 0)
-      return model_error("an empty spatial axis in " + x.text(), "at least one element per axis", "input X",
+      return model_error({"an empty spatial axis in ", x.text()}, "at least one element per axis", "input X",
                          "check the shapes before this node");
     out[i] = 1;
   }
@@ -41,7 +41,7 @@ Status lower_max(LowerContext& c) {
 
 Status lower_lp(LowerContext& c) {
   const int64_t p = c.attrs().get_int("p", 2);
-  if (p < 1) return model_error("p of " + std::to_string(p), "1 or more", "attribute p", "correct p");
+  if (p < 1) return model_error({"p of ", p}, "1 or more", "attribute p", "correct p");
   const DType dtype = c.dtype(c.in(0));
   // p = 2 becomes a product there.
   const Ref powers = c.emit("Pow", {c.emit("Abs", {c.in(0)}), c.scalar(dtype, static_cast<double>(p))});

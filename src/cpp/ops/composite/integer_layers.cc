@@ -36,8 +36,7 @@ Ref scale_operand(LowerContext& c, Ref r, bool column) {
 // Shape by the rule of the float operator, on operands 0 and `weight`.
 Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out) {
   const ir::OpDef* def = find_op(op);
-  if (!def)
-    return internal_error("operator '" + std::string(op) + "' is not in the op table", "integer layers");
+  if (!def) return internal_error({"operator '", op, "' is not in the op table"}, "integer layers");
   // As if of float32: the float operator's rule asks for equal dtypes, and 8-bit operands may differ in sign.
   const auto operand = [&](int i) {
     return ir::InferInput{.present = true, .dtype = DType::float32, .shape = c.shape(i)};
@@ -53,8 +52,7 @@ Status infer_as(ir::InferContext& c, std::string_view op, int weight, DType out)
 Status eight_bits(const ir::InferContext& c, int i) {
   const DType d = c.dtype(i);
   if (d == DType::int8 || d == DType::uint8 || tensor::is_float8(d)) return {};
-  return model_error(std::string(dtype_name(d)), "int8 or uint8", "input " + std::to_string(i),
-                     "quantise it to 8 bits");
+  return model_error(dtype_name(d), "int8 or uint8", {"input ", i}, "quantise it to 8 bits");
 }
 
 // Scale or zero point i spreads over `whole`, as centred() and scale_operand() lay it out.
@@ -65,17 +63,16 @@ Status spreads(const ir::InferContext& c, int i, const Shape& whole, bool column
   const Shape laid = !column && given.rank() == 1 ? Shape{given[0], 1} : given;
   // Broadcasting must not enlarge the operand: [1, n] against [n, 1] would give a matrix.
   if (const auto all = tensor::broadcast(whole, laid); all.ok() && *all == whole) return {};
-  return model_error("shape " + given.text() + " for " + whole.text(),
-                     "one element, or one per row or column", "input " + std::to_string(i),
-                     "correct the scale or zero point");
+  return model_error({"shape ", given.text(), " for ", whole.text()}, "one element, or one per row or column",
+                     {"input ", i}, "correct the scale or zero point");
 }
 
 // One element, or one per output channel of the weight.
 Status per_channel(const ir::InferContext& c, int i, int weight) {
   if (!c.has(i) || c.shape(i).elements() == 1) return {};
   if (c.rank(i) == 1 && c.rank(weight) > 0 && c.shape(i)[0] == c.shape(weight)[0]) return {};
-  return model_error("shape " + c.shape(i).text() + " for weights " + c.shape(weight).text(),
-                     "one element, or one per output channel", "input " + std::to_string(i),
+  return model_error({"shape ", c.shape(i).text(), " for weights ", c.shape(weight).text()},
+                     "one element, or one per output channel", {"input ", i},
                      "correct the scale or zero point");
 }
 

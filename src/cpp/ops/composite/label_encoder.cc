@@ -34,7 +34,7 @@ Status read(const ir::Attributes& attrs, const std::string& stem, DType& dtype, 
     out = attrs.get_floats(stem + "floats");
   }
   if (out.empty())
-    return model_error("no numeric attribute " + stem + "...", "int64s, floats or a numeric tensor",
+    return model_error({"no numeric attribute ", stem, "..."}, "int64s, floats or a numeric tensor",
                        "LabelEncoder", "encode strings before the model");
   for (double v : out) WALLE_TRY(check_label(dtype, v));
   return {};
@@ -45,13 +45,12 @@ Result<Table> table_of(const ir::Attributes& attrs) {
   WALLE_TRY(read(attrs, "keys_", t.key_dtype, t.keys));
   WALLE_TRY(read(attrs, "values_", t.value_dtype, t.values));
   if (t.keys.size() != t.values.size())
-    return model_error(
-        std::to_string(t.keys.size()) + " keys and " + std::to_string(t.values.size()) + " values",
-        "one value per key", "LabelEncoder", "correct the lists");
+    return model_error({t.keys.size(), " keys and ", t.values.size(), " values"}, "one value per key",
+                       "LabelEncoder", "correct the lists");
   if (const Tensor* d = attrs.get_tensor("default_tensor")) {
     WALLE_ASSIGN(const std::vector<double> v, d->to_f64());
     if (v.size() != 1)
-      return model_error("default_tensor of shape " + d->shape().text(), "one element", "LabelEncoder",
+      return model_error({"default_tensor of shape ", d->shape().text()}, "one element", "LabelEncoder",
                          "correct it");
     t.otherwise = v[0];
   } else {
@@ -67,8 +66,8 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Table t, table_of(c.attrs()));
   // One axis more is needed for the comparison with all keys.
   if (c.dtype(0) != t.key_dtype || c.rank(0) >= base::kMaxRank)
-    return model_error(std::string(dtype_name(c.dtype(0))) + c.shape(0).text(),
-                       "input of the keys' dtype " + std::string(dtype_name(t.key_dtype)), "LabelEncoder",
+    return model_error({dtype_name(c.dtype(0)), c.shape(0).text()},
+                       {"input of the keys' dtype ", dtype_name(t.key_dtype)}, "LabelEncoder",
                        "insert a Cast");
   c.output(0, t.value_dtype, c.shape(0));
   return {};

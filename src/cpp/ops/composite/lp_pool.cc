@@ -8,7 +8,7 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   if (const int64_t p = c.attrs().get_int("p", 2); p < 1)
-    return model_error("p of " + std::to_string(p), "1 or more", "attribute p", "correct p");
+    return model_error({"p of ", p}, "1 or more", "attribute p", "correct p");
   return infer_pool(c);
 }
 

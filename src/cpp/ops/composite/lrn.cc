@@ -12,8 +12,8 @@ constexpr int64_t kMaxSize = int64_t{1}
 Status infer(ir::InferContext& c) {
   const int64_t size = c.attrs().get_int("size", 0);
   if (size < 1 || size > kMaxSize || c.rank(0) < 2)
-    return model_error("size " + std::to_string(size) + " for " + c.shape(0).text(),
-                       "size of one or more, and a channel axis", "attribute size", "correct size");
+    return model_error({"size ", size, " for ", c.shape(0).text()}, "size of one or more, and a channel axis",
+                       "attribute size", "correct size");
   return infer_same(c);
 }
 

@@ -9,7 +9,7 @@ namespace walle::ops {
 namespace {
 Result<Shape> default_shape(const ir::Attributes& attrs, const Shape& x) {
   if (x.rank() < 3)
-    return model_error("an input of shape " + x.text(), "batch, channels and spatial axes", "input X",
+    return model_error({"an input of shape ", x.text()}, "batch, channels and spatial axes", "input X",
                        "reshape the input");
   const size_t n = x.rank() - 2;
   WALLE_ASSIGN(const std::vector<int64_t> kernel, spatial_list(attrs, "kernel_shape", n, 1, 1));
@@ -26,7 +26,7 @@ Result<Shape> default_shape(const ir::Attributes& attrs, const Shape& x) {
 
 Status infer(ir::InferContext& c) {
   if (c.shape(0) != c.shape(1) || c.dtype(1) != DType::int64)
-    return model_error("X" + c.shape(0).text() + " and I" + c.shape(1).text(), "equal shapes, I of int64",
+    return model_error({"X", c.shape(0).text(), " and I", c.shape(1).text()}, "equal shapes, I of int64",
                        "inputs X, I", "use MaxPool's Indices");
   WALLE_ASSIGN(Shape out, default_shape(c.attrs(), c.shape(0)));
   if (c.has(2)) {
@@ -36,7 +36,7 @@ Status infer(ir::InferContext& c) {
     // Batch and channels must agree; spatial axes may be larger.
     for (int i = 0; fits && i < out.rank(); ++i) fits = i < 2 ? larger[i] == out[i] : larger[i] >= out[i];
     if (!fits)
-      return model_error("output_shape " + larger.text(), "at least " + out.text(), "input output_shape",
+      return model_error({"output_shape ", larger.text()}, {"at least ", out.text()}, "input output_shape",
                          "correct output_shape");
     out = larger;
   }

@@ -16,12 +16,11 @@ constexpr double kVarianceFloor = 1e-9;  // of MeanVarianceNormalization, as ONN
 Status infer_channels(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, 1));
   if (c.rank(0) < 2)
-    return model_error("input of shape " + c.shape(0).text(), "at least a batch and a channel axis",
+    return model_error({"input of shape ", c.shape(0).text()}, "at least a batch and a channel axis",
                        "normalisation", "reshape the input");
   for (int i = 1; i < 3; ++i)
     if (c.shape(i).elements() != c.shape(0)[1])
-      return model_error("shape " + c.shape(i).text(),
-                         std::to_string(c.shape(0)[1]) + " elements, one per channel",
+      return model_error({"shape ", c.shape(i).text()}, {c.shape(0)[1], " elements, one per channel"},
                          i == 1 ? "scale" : "bias", "check the parameters");
   return infer_same(c);
 }
@@ -30,9 +29,8 @@ Status infer_groups(ir::InferContext& c) {
   WALLE_TRY(infer_channels(c));
   const int64_t groups = c.attrs().get_int("num_groups", 0);
   if (groups <= 0 || c.shape(0)[1] % groups != 0)
-    return model_error("num_groups=" + std::to_string(groups),
-                       "a divisor of " + std::to_string(c.shape(0)[1]) + " channels", "GroupNormalization",
-                       "correct num_groups");
+    return model_error({"num_groups=", groups}, {"a divisor of ", c.shape(0)[1], " channels"},
+                       "GroupNormalization", "correct num_groups");
   return {};
 }
 
@@ -76,8 +74,7 @@ Status lower_mean_variance(LowerContext& c) {
 
 Status infer_lp(ir::InferContext& c) {
   const int64_t p = c.attrs().get_int("p", 2);
-  if (p != 1 && p != 2)
-    return model_error("p=" + std::to_string(p), "1 or 2", "LpNormalization", "use ReduceSum of powers");
+  if (p != 1 && p != 2) return model_error({"p=", p}, "1 or 2", "LpNormalization", "use ReduceSum of powers");
   return infer_along_axis(c);
 }
 

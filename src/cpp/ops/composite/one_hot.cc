@@ -10,7 +10,7 @@ Result<int64_t> depth_of(const Tensor& value) {
   WALLE_ASSIGN(const std::vector<double> depth, value.to_f64());
   // Depth may be a float in files; NaN fails the comparison.
   if (depth.size() != 1 || !(depth[0] >= 1) || depth[0] > static_cast<double>(base::kMaxTensorBytes))
-    return model_error("a depth of " + (depth.empty() ? "nothing" : std::to_string(depth[0])),
+    return model_error({"a depth of ", depth.empty() ? "nothing" : std::to_string(depth[0])},
                        "one number of 1 or more", "input depth", "correct the depth");
   return static_cast<int64_t>(depth[0]);
 }
@@ -19,7 +19,7 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Tensor* value, c.need(1));
   WALLE_ASSIGN(const int64_t depth, depth_of(*value));
   if (c.shape(2).rank() != 1 || c.shape(2)[0] != 2)
-    return model_error("values " + c.shape(2).text(), "[off, on]", "input values", "give two values");
+    return model_error({"values ", c.shape(2).text()}, "[off, on]", "input values", "give two values");
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), c.rank(0) + 1));
   std::vector<int64_t> out(c.shape(0).begin(), c.shape(0).end());
   out.insert(out.begin() + axis, depth);

@@ -13,18 +13,18 @@ Status infer_states(ir::InferContext& c, int groups) {
   // Two scalars first, then `groups` inputs per parameter.
   const int n = (c.input_count() - 2) / groups;
   if (n < 1 || c.input_count() != 2 + n * groups)
-    return model_error(std::to_string(c.input_count()) + " inputs",
-                       "two and a multiple of " + std::to_string(groups), "optimizer", "check the inputs");
+    return model_error({c.input_count(), " inputs"}, {"two and a multiple of ", groups}, "optimizer",
+                       "check the inputs");
   for (const int i : {0, 1})
     if (!c.has(i) || c.shape(i).elements() != 1)
-      return model_error("shape " + c.shape(i).text(), "one number", i == 0 ? "learning rate" : "step number",
-                         "pass a scalar");
+      return model_error({"shape ", c.shape(i).text()}, "one number",
+                         i == 0 ? "learning rate" : "step number", "pass a scalar");
   // Inputs come in groups of n: input i belongs to parameter i modulo n.
   for (int i = 0; i < c.input_count() - 2; ++i) {
     if (!c.has(2 + i) || c.shape(2 + i) != c.shape(2 + i % n) || c.dtype(2 + i) != c.dtype(2 + i % n))
       return model_error("an input that differs from its parameter",
-                         "parameter, gradient and states of one shape and dtype",
-                         "optimizer input " + std::to_string(2 + i), "check the order of the inputs");
+                         "parameter, gradient and states of one shape and dtype", {"optimizer input ", 2 + i},
+                         "check the order of the inputs");
   }
   for (int g = 0, out = 0; g < groups; ++g) {
     if (g == 1) continue;  // gradients do not come back
@@ -102,7 +102,7 @@ Status lower_momentum(LowerContext& c) {
   const int n = (c.input_count() - 2) / 3;
   const std::string mode = c.attrs().get_string("mode", "standard");
   if (mode != "standard" && mode != "nesterov")
-    return model_error("mode '" + mode + "'", "standard or nesterov", "Momentum", "correct the mode");
+    return model_error({"mode '", mode, "'"}, "standard or nesterov", "Momentum", "correct the mode");
   for (int i = 0; i < n; ++i) {
     const Step s{c, i, n};
     const Ref g = s.gradient();

@@ -18,7 +18,7 @@ constexpr double kA = 0.147;
 Status infer(ir::InferContext& c) {
   const int64_t kind = c.attrs().get_int("kind", 0);
   if (kind < 0 || kind > static_cast<int64_t>(Kind::probit) || c.rank(0) < 1 || !tensor::is_float(c.dtype(0)))
-    return model_error("post transform " + std::to_string(kind) + " of " + c.shape(0).text(),
+    return model_error({"post transform ", kind, " of ", c.shape(0).text()},
                        "NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT of floats", "PostTransform",
                        "check the node");
   return infer_same(c);

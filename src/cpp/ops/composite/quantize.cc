@@ -22,9 +22,8 @@ Status infer_quantize(ir::InferContext& c) {
   if (c.has(2)) to = c.dtype(2);
   if (to == DType::undefined) to = DType::uint8;
   if (!holds_codes(to) && !quantizes_as_float(to))
-    return model_error("dtype " + std::string(dtype_name(to)),
-                       "an integer of at most 16 bits, float8 or float4e2m1", "QuantizeLinear",
-                       "change output_dtype");
+    return model_error({"dtype ", dtype_name(to)}, "an integer of at most 16 bits, float8 or float4e2m1",
+                       "QuantizeLinear", "change output_dtype");
   c.output(0, to, c.shape(0));
   return {};
 }

@@ -14,8 +14,8 @@ DType dtype_of(const ir::Attributes& attrs, DType otherwise) {
 Status infer_like(ir::InferContext& c) {
   const DType dtype = dtype_of(c.attrs(), c.dtype(0));
   if (dtype_size(dtype) == 0)
-    return model_error("dtype number " + std::to_string(static_cast<int>(dtype)), "a dtype",
-                       "attribute dtype", "correct it");
+    return model_error({"dtype number ", static_cast<int>(dtype)}, "a dtype", "attribute dtype",
+                       "correct it");
   c.output(0, dtype, c.shape(0));
   return {};
 }
@@ -50,7 +50,7 @@ Status infer_multinomial(ir::InferContext& c) {
   const int64_t samples = c.attrs().get_int("sample_size", 1);
   const DType dtype = dtype_of(c.attrs(), DType::int32);
   if (c.rank(0) != 2 || c.shape(0)[1] == 0 || samples < 0 || (dtype != DType::int32 && dtype != DType::int64))
-    return model_error("shape " + c.shape(0).text() + ", sample_size " + std::to_string(samples),
+    return model_error({"shape ", c.shape(0).text(), ", sample_size ", samples},
                        "[batch, classes] log-probabilities, a size of zero or more, int32 or int64",
                        "Multinomial", "check the inputs");
   // A number per class and sample is drawn: that size, not the result's, must be possible.

@@ -39,8 +39,7 @@ Result<std::vector<int>> listed_axes(const ir::Attributes& attrs, int rank) {
   for (int64_t a : attrs.get_ints("axes")) {
     WALLE_ASSIGN(const int axis, tensor::normalize_axis(a, rank, "axes"));
     if (std::ranges::find(out, axis) != out.end())
-      return model_error("axis " + std::to_string(axis) + " twice", "each axis once", "attribute axes",
-                         "correct axes");
+      return model_error({"axis ", axis, " twice"}, "each axis once", "attribute axes", "correct axes");
     out.push_back(axis);
   }
   if (out.empty())
@@ -67,15 +66,15 @@ Result<AxisPlan> plan_axis(const Shape& x, int axis, double value, bool by_scale
   if (out != in && (out > kMaxLength || in > kMaxLength))
     return resource_error(given(), "lengths up to 2^26", where, "correct the scale or size");
   if (in == 0 && out > 0)
-    return model_error("an empty axis " + std::to_string(axis) + " to be enlarged", "at least one element",
-                       "input X", "check the shapes before this node");
+    return model_error({"an empty axis ", axis, " to be enlarged"}, "at least one element", "input X",
+                       "check the shapes before this node");
   return AxisPlan{.axis = axis, .out = static_cast<int64_t>(out), .scale = scale};
 }
 
 Result<std::string> policy_of(const ir::Attributes& attrs) {
   const std::string policy = attrs.get_string("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch" || policy == "not_larger" || policy == "not_smaller") return policy;
-  return model_error("keep_aspect_ratio_policy \"" + policy + "\"", "stretch, not_larger or not_smaller",
+  return model_error({"keep_aspect_ratio_policy \"", policy, "\""}, "stretch, not_larger or not_smaller",
                      "attribute keep_aspect_ratio_policy", "choose one");
 }
 
@@ -92,9 +91,8 @@ void keep_aspect_ratio(const std::string& policy, const Shape& x, std::vector<Ax
   }
 }
 
-Error wrong_count(const char* name, size_t expected) {
-  return model_error(std::string(name) + " with another number of entries",
-                     std::to_string(expected) + " entries", std::string("input ") + name,
+Error wrong_count(Text name, size_t expected) {
+  return model_error({name, " with another number of entries"}, {expected, " entries"}, {"input ", name},
                      "give one entry per resized axis (two for roi)");
 }
 

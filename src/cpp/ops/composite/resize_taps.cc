@@ -13,8 +13,8 @@ Status check_rule(const ResizeRule& rule) {
       if (given == k) return {};
       list += (list.empty() ? "" : ", ") + std::string(k);
     }
-    return model_error(std::string(attribute) + " \"" + given + "\"", list,
-                       std::string("attribute ") + attribute, "choose a known value");
+    return model_error({attribute, " \"", given, "\""}, list, {"attribute ", attribute},
+                       "choose a known value");
   };
   WALLE_TRY(one_of(rule.mode, {"nearest", "linear", "cubic"}, "mode"));
   WALLE_TRY(

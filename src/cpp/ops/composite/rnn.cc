@@ -20,8 +20,8 @@ constexpr std::string_view kName = tensor::rnn_operator(Kind).name;
 Status expect(const ir::InferContext& c, int i, const Shape& shape, const char* name) {
   // Lengths are int32 beside floats.
   if (!c.has(i) || (c.shape(i) == shape && (c.dtype(i) == c.dtype(0) || i == kRnnLengths))) return {};
-  return model_error(std::string(name) + c.shape(i).text(), shape.text() + " of X's dtype",
-                     std::string("input ") + name, "correct the shape");
+  return model_error({name, c.shape(i).text()}, {shape.text(), " of X's dtype"}, {"input ", name},
+                     "correct the shape");
 }
 
 template <RnnKind Kind>
@@ -30,8 +30,7 @@ Status infer(ir::InferContext& c) {
     return model_error("no weights", "W and R", "inputs W, R", "connect the weights");
   WALLE_TRY(same_dtypes(c, 0, 3));
   if (!tensor::is_float(c.dtype(0)))
-    return model_error("X of " + std::string(dtype_name(c.dtype(0))), "a float dtype", "input X",
-                       "insert a Cast");
+    return model_error({"X of ", dtype_name(c.dtype(0))}, "a float dtype", "input X", "insert a Cast");
   WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), c.shape(0), c.shape(1), c.shape(2)));
   const Shape state =
       s.batch_first ? Shape{s.batch, s.directions, s.hidden} : Shape{s.directions, s.batch, s.hidden};
@@ -42,7 +41,7 @@ Status infer(ir::InferContext& c) {
   // Peepholes i, o, f: three per hidden element, the cell gate has none (Gers and Schmidhuber, 2000).
   WALLE_TRY(expect(c, kRnnP, Shape{s.directions, 3 * s.hidden}, "P"));
   if (c.has(kRnnLengths) && c.dtype(kRnnLengths) != DType::int32)
-    return model_error("sequence_lens of " + std::string(dtype_name(c.dtype(kRnnLengths))), "int32",
+    return model_error({"sequence_lens of ", dtype_name(c.dtype(kRnnLengths))}, "int32",
                        "input sequence_lens", "insert a Cast");
   // layout 0 and 1 of ONNX (opset 14).
   const std::array<int64_t, 4> by_step{s.sequence, s.directions, s.batch, s.hidden};
@@ -259,9 +258,9 @@ Status lower(LowerContext& c) {
                rnn_spec(kName<Kind>, c.attrs(), c.shape(c.in(0)), c.shape(c.in(1)), c.shape(c.in(2))));
   // An error and not hours of planning; the CPU's own kernel has no such limit.
   if (s.sequence > kMaxSteps)
-    return resource_error(std::to_string(s.sequence) + " time steps",
-                          "at most " + std::to_string(kMaxSteps) + " without a backend that runs them whole",
-                          "input X", "cut the sequence, or use float32");
+    return resource_error({s.sequence, " time steps"},
+                          {"at most ", kMaxSteps, " without a backend that runs them whole"}, "input X",
+                          "cut the sequence, or use float32");
   // Time first, so that a step is one contiguous part.
   const Ref x = s.batch_first ? c.transpose(c.in(0), {1, 0, 2}) : c.in(0);
   std::vector<Steps::Result> results;

@@ -12,8 +12,7 @@ Result<int> axis_of(const ir::Attributes& attrs, const Shape& cache) {
   // Opset 24, made for key-value caches [batch, heads, sequence, size]: axis 0 is the batch that the places
   // belong to.
   if (axis > 0) return axis;
-  return model_error("axis " + std::to_string(axis), "an axis behind the batch", "TensorScatter",
-                     "correct axis");
+  return model_error({"axis ", axis}, "an axis behind the batch", "TensorScatter", "correct axis");
 }
 
 Status infer(ir::InferContext& c) {
@@ -26,7 +25,7 @@ Status infer(ir::InferContext& c) {
   if (c.shape(1) != expected || expected[axis] > c.shape(0)[axis] || !places ||
       (mode != "linear" && mode != "circular"))
     return model_error(
-        "update " + c.shape(1).text() + " for a cache " + c.shape(0).text() + ", mode " + mode,
+        {"update ", c.shape(1).text(), " for a cache ", c.shape(0).text(), ", mode ", mode},
         "an update that differs from the cache in its length along the axis only, an int64 place "
         "per sample, mode linear or circular",
         "TensorScatter", "check the inputs");

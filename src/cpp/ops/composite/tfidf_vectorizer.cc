@@ -77,7 +77,7 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Pool pool, pool_of(c.attrs()));
   if (c.rank(0) < 1 || c.rank(0) > 2 || (c.dtype(0) != DType::int32 && c.dtype(0) != DType::int64))
-    return model_error("input of shape " + c.shape(0).text(), "int32 or int64 of [n] or [batch, n]",
+    return model_error({"input of shape ", c.shape(0).text()}, "int32 or int64 of [n] or [batch, n]",
                        "TfIdfVectorizer", "check the input");
   c.output(0, DType::float32, c.rank(0) == 1 ? Shape{pool.width} : Shape{c.shape(0)[0], pool.width});
   return {};

@@ -6,8 +6,8 @@ namespace walle::ops {
 
 namespace {
 Error wrong_size(int64_t size, size_t axis) {
-  return model_error("an output size of " + std::to_string(size) + " on spatial axis " + std::to_string(axis),
-                     "1 to 2^31 - 1", "ConvTranspose", "use less padding or correct output_shape");
+  return model_error({"an output size of ", size, " on spatial axis ", axis}, "1 to 2^31 - 1",
+                     "ConvTranspose", "use less padding or correct output_shape");
 }
 
 // The spatial sizes of output_shape; empty when it is not given.
@@ -16,8 +16,8 @@ Result<std::vector<int64_t>> wanted_sizes(const ir::Attributes& attrs, size_t n)
   // Some exporters give the whole shape.
   if (wanted.size() > n && wanted.size() - n == 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
   if (!wanted.empty() && wanted.size() != n)
-    return model_error("output_shape with " + std::to_string(wanted.size()) + " entries", std::to_string(n),
-                       "attribute output_shape", "give the spatial sizes");
+    return model_error({"output_shape with ", wanted.size(), " entries"}, n, "attribute output_shape",
+                       "give the spatial sizes");
   return wanted;
 }
 
@@ -30,7 +30,7 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
   win.kernel.assign(w.begin() + 2, w.end());
   const std::vector<int64_t> stated = attrs.get_ints("kernel_shape");
   if (!stated.empty() && stated != win.kernel)
-    return model_error("kernel_shape that differs from W" + w.text(), "the spatial sizes of W",
+    return model_error({"kernel_shape that differs from W", w.text()}, "the spatial sizes of W",
                        "attribute kernel_shape", "drop kernel_shape");
   WALLE_ASSIGN(win.stride, spatial_list(attrs, "strides", n, 1, 1));
   WALLE_ASSIGN(win.dilation, spatial_list(attrs, "dilations", n, 1, 1));
@@ -40,14 +40,14 @@ Result<Window> transposed_window(const ir::Attributes& attrs, const Shape& x, co
   const std::string mode = attrs.get_string("auto_pad", "NOTSET");
   const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
   if (!same && mode != "NOTSET" && mode != "VALID" && !mode.empty())
-    return model_error("auto_pad \"" + mode + "\"", "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+    return model_error({"auto_pad \"", mode, "\""}, "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
                        "attribute auto_pad", "correct auto_pad");
   win.pad_begin.assign(n, 0);
   win.pad_end.assign(n, 0);
   for (size_t i = 0; i < n; ++i) {
     const int64_t in = x[static_cast<int>(i) + 2];
     if (win.kernel[i] < 1 || win.kernel[i] > kMaxWindowEntry || in > kMaxWindowEntry)
-      return model_error("X" + x.text() + " and W" + w.text(), "axes below 2^31 and a kernel of at least one",
+      return model_error({"X", x.text(), " and W", w.text()}, "axes below 2^31 and a kernel of at least one",
                          "ConvTranspose", "check the shapes");
     // What the taps reach without any padding taken off (the formula of ONNX ConvTranspose).
     const int64_t full = win.stride[i] * (in - 1) + extra[i] + win.extent(static_cast<int>(i));

@@ -13,13 +13,13 @@ constexpr int64_t kMaxTargets = int64_t{1} << 20;
 constexpr size_t kMaxEntries = size_t{1} << 28;
 constexpr int kModes = static_cast<int>(TreeMode::member) + 1;
 
-Error wrong(const std::string& given, const std::string& expected) {
+Error wrong(Text given, Text expected) {
   return model_error(given, expected, "TreeEnsemble", "check the attributes");
 }
 
 Result<std::vector<double>> numbers(const ir::Attributes& attrs, const char* name) {
   const Tensor* t = attrs.get_tensor(name);
-  if (!t) return wrong(std::string("no attribute ") + name, "a tensor");
+  if (!t) return wrong({"no attribute ", name}, "a tensor");
   return t->to_f64();
 }
 
@@ -49,8 +49,7 @@ Status read_leaves(const ir::Attributes& attrs, TreeEnsemble& e) {
   if (entries != e.leaf_target.size() || entries > kMaxEntries || e.targets < 1 || e.targets > kMaxTargets)
     return wrong("leaf attributes of different lengths, or no targets", "one target per leaf weight");
   for (int64_t t : e.leaf_target)
-    if (t < 0 || t >= e.targets)
-      return wrong("leaf target " + std::to_string(t), "0 to " + std::to_string(e.targets - 1));
+    if (t < 0 || t >= e.targets) return wrong({"leaf target ", t}, {"0 to ", e.targets - 1});
   // Without the attribute each leaf has one entry, ONNX's form.
   const std::vector<int64_t> counts =
       attrs.get_ints("leaf_counts", std::vector<int64_t>(attrs.has("leaf_counts") ? 0 : entries, 1));
@@ -63,8 +62,7 @@ Status read_leaves(const ir::Attributes& attrs, TreeEnsemble& e) {
     e.leaf_start.push_back(e.leaf_start.back() + count);
   }
   if (e.leaf_start.back() != static_cast<int64_t>(entries))
-    return wrong("leaf_counts that add up to " + std::to_string(e.leaf_start.back()),
-                 std::to_string(entries) + ", one per leaf weight");
+    return wrong({"leaf_counts that add up to ", e.leaf_start.back()}, {entries, ", one per leaf weight"});
   return {};
 }
 
@@ -73,9 +71,8 @@ Status read_edges(const ir::Attributes& attrs, const std::string& branch, size_t
   const std::vector<int64_t> target = attrs.get_ints("nodes_" + branch + "nodeids");
   const std::vector<int64_t> is_leaf = attrs.get_ints("nodes_" + branch + "leafs");
   if (target.size() != nodes || is_leaf.size() != nodes)
-    return wrong("nodes_" + branch + "... of " + std::to_string(target.size()) + " and " +
-                     std::to_string(is_leaf.size()) + " entries",
-                 std::to_string(nodes) + ", one per node");
+    return wrong({"nodes_", branch, "... of ", target.size(), " and ", is_leaf.size(), " entries"},
+                 {nodes, ", one per node"});
   out.reserve(nodes);
   for (size_t i = 0; i < nodes; ++i) out.push_back({target[i], is_leaf[i] != 0});
   return {};
@@ -92,8 +89,7 @@ Status check_trees(const TreeEnsemble& e) {
     const TreeEdge edge = todo.back();
     const size_t bound = edge.leaf ? e.leaf_start.size() - 1 : e.feature.size();
     if (edge.target < 0 || static_cast<size_t>(edge.target) >= bound)
-      return wrong(std::string(edge.leaf ? "leaf " : "node ") + std::to_string(edge.target),
-                   "an index below " + std::to_string(bound));
+      return wrong({edge.leaf ? "leaf " : "node ", edge.target}, {"an index below ", bound});
     const size_t at = edge.target;
     if (edge.leaf || seen[at] != Seen::no) {
       if (!edge.leaf) seen[at] = Seen::done;  // second time on top: everything below it is
@@ -106,7 +102,7 @@ Status check_trees(const TreeEnsemble& e) {
       // Unknown targets are pushed unmarked; the bounds check above refuses them when they come up.
       const bool known = !next.leaf && next.target >= 0 && static_cast<size_t>(next.target) < seen.size();
       if (known && seen[next.target] == Seen::above)
-        return wrong("node " + std::to_string(next.target) + " below itself", "trees");
+        return wrong({"node ", next.target, " below itself"}, "trees");
       if (!known || seen[next.target] == Seen::no) todo.push_back(next);
     }
   }
@@ -121,8 +117,7 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
   WALLE_ASSIGN(const std::vector<double> modes, numbers(attrs, "nodes_modes"));
   const size_t n = e.feature.size();
   if (e.split.size() != n || modes.size() != n || n == 0 || n > kMaxEntries)
-    return wrong(std::to_string(e.split.size()) + " splits and " + std::to_string(modes.size()) + " modes",
-                 std::to_string(n) + ", one per node");
+    return wrong({e.split.size(), " splits and ", modes.size(), " modes"}, {n, ", one per node"});
   WALLE_TRY(read_edges(attrs, "true", n, e.yes));
   WALLE_TRY(read_edges(attrs, "false", n, e.no));
   WALLE_TRY(read_leaves(attrs, e));
@@ -130,8 +125,7 @@ Result<TreeEnsemble> read_tree_ensemble(const ir::Attributes& attrs) {
   const std::vector<int64_t> missing = attrs.get_ints("nodes_missing_value_tracks_true");
   for (size_t i = 0; i < n; ++i) {
     // Written so that NaN fails: modes come as a tensor of any dtype.
-    if (!(modes[i] >= 0 && modes[i] < kModes))
-      return wrong("node mode " + std::to_string(modes[i]), "0 to " + std::to_string(kModes - 1));
+    if (!(modes[i] >= 0 && modes[i] < kModes)) return wrong({"node mode ", modes[i]}, {"0 to ", kModes - 1});
     e.mode.push_back(static_cast<TreeMode>(modes[i]));
     e.missing_is_true.push_back(i < missing.size() && missing[i] != 0);
   }
@@ -158,8 +152,7 @@ Result<std::vector<TreePath>> tree_paths(const TreeEnsemble& e) {
         paths.push_back({std::move(p.steps), p.edge.target});
         // Asked while paths are made: shared branches can give exponentially many.
         if (paths.size() * e.feature.size() > kMaxTable)
-          return wrong(std::to_string(e.feature.size()) + " nodes",
-                       "an ensemble whose nodes times leaves stay below 2^24");
+          return wrong({e.feature.size(), " nodes"}, "an ensemble whose nodes times leaves stay below 2^24");
         continue;
       }
       const size_t at = p.edge.target;

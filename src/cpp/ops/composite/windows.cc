@@ -30,8 +30,7 @@ Result<Tensor> table(DType dtype, const Shape& shape, const std::vector<double>&
     }
   });
   if (!known)
-    return model_error("dtype " + std::string(dtype_name(dtype)), "a numeric dtype", "output_datatype",
-                       "correct it");
+    return model_error({"dtype ", dtype_name(dtype)}, "a numeric dtype", "output_datatype", "correct it");
   return t;
 }
 
@@ -39,8 +38,8 @@ Result<Tensor> table(DType dtype, const Shape& shape, const std::vector<double>&
 Status infer_window(ir::InferContext& c, double a0, double a1, double a2) {
   WALLE_ASSIGN(const std::vector<int64_t> size, c.need_i64(0));
   if (size.size() != 1 || size[0] < 0 || size[0] > kMaxTable)
-    return model_error("size " + (size.size() == 1 ? std::to_string(size[0])
-                                                   : "of " + std::to_string(size.size()) + " numbers"),
+    return model_error({"size ", size.size() == 1 ? std::to_string(size[0])
+                                                  : "of " + std::to_string(size.size()) + " numbers"},
                        "one number from 0 to 2^22", "window", "correct the size");
   const int64_t n = size[0];
   const double span =
@@ -76,8 +75,8 @@ Result<Mel> mel_of(ir::InferContext& c) {
     WALLE_ASSIGN(const Tensor* t, c.need(i));
     WALLE_ASSIGN(const std::vector<double> values, t->to_f64());
     if (values.size() != 1)
-      return model_error("shape " + t->shape().text(), "a scalar",
-                         "MelWeightMatrix input " + std::to_string(i), "reshape it");
+      return model_error({"shape ", t->shape().text()}, "a scalar", {"MelWeightMatrix input ", i},
+                         "reshape it");
     v[i] = values[0];
   }
   const bool sane = v[0] >= 1 && v[0] <= kMaxMelBins && v[1] >= 1 && v[1] <= kMaxDftLength && v[2] >= 1 &&

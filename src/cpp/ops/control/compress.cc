@@ -11,7 +11,7 @@ namespace walle::ops {
 namespace {
 Result<const Tensor*> tensor_input(const ControlContext& c, int i) {
   const Tensor* t = i < c.input_count() ? c.in(i).tensor() : nullptr;
-  if (!t) return model_error("no tensor", "a tensor", "input " + std::to_string(i), "connect the input");
+  if (!t) return model_error("no tensor", "a tensor", {"input ", i}, "connect the input");
   return t;
 }
 
@@ -24,10 +24,9 @@ Status run_compress(ControlContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(flat ? 0 : c.attrs().get_int("axis", 0), shape.rank()));
   if (condition->dtype() != DType::boolean || condition->shape().rank() != 1 ||
       condition->elements() > shape[axis])
-    return model_error(
-        "a condition " + std::string(dtype_name(condition->dtype())) + condition->shape().text(),
-        "a bool vector of at most " + std::to_string(shape[axis]) + " elements", "input condition",
-        "correct the condition");
+    return model_error({"a condition ", dtype_name(condition->dtype()), condition->shape().text()},
+                       {"a bool vector of at most ", shape[axis], " elements"}, "input condition",
+                       "correct the condition");
   std::vector<int64_t> kept;
   const auto bits = condition->as<bool>();
   for (size_t i = 0; i < bits.size(); ++i)
@@ -70,8 +69,8 @@ Status run_nonzero(ControlContext& c) {
       if (is_nonzero(values[i])) found.push_back(static_cast<int64_t>(i));
   });
   if (!known)
-    return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype",
-                       "input 0", "cast the data");
+    return model_error({"data of ", dtype_name(data->dtype())}, "a numeric or boolean dtype", "input 0",
+                       "cast the data");
   const auto n = static_cast<int64_t>(found.size());
   const Shape& shape = data->shape();
   // A scalar has no coordinates: its result has zero rows.

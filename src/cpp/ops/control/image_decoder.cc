@@ -17,7 +17,7 @@ Status run(ControlContext& c) {
   const std::string format = c.attrs().get_string("pixel_format", "RGB");
   if (!bytes || bytes->dtype() != DType::uint8 || bytes->shape().rank() != 1 ||
       (format != "RGB" && format != "BGR" && format != "Grayscale"))
-    return model_error("pixel_format '" + format + "', or an input that is no row of bytes",
+    return model_error({"pixel_format '", format, "', or an input that is no row of bytes"},
                        "uint8 [bytes]; RGB, BGR or Grayscale", "ImageDecoder", "check the node");
   WALLE_ASSIGN(const Picture picture, decode_picture(bytes->as<uint8_t>()));
   const int64_t channels = format == "Grayscale" ? 1 : 3;

@@ -22,16 +22,15 @@ Result<Layout> layout_of(const ControlContext& c) {
   Layout l;
   const int64_t captures = c.attrs().get_int("body_captures", 0);
   if (captures < 0 || captures > c.input_count() - 2)
-    return model_error(std::to_string(captures) + " captures", "one input per capture",
-                       "attribute body_captures", "convert the model again");
+    return model_error({captures, " captures"}, "one input per capture", "attribute body_captures",
+                       "convert the model again");
   l.captures = static_cast<int>(captures);
   // M and the condition come first, captures last.
   l.carried = c.input_count() - 2 - l.captures;
   l.slices = c.output_count() - l.carried;
   if (l.slices < 0)
-    return model_error(
-        std::to_string(c.output_count()) + " outputs for " + std::to_string(l.carried) + " carried values",
-        "an output per carried value", "Loop outputs", "connect every carried value");
+    return model_error({c.output_count(), " outputs for ", l.carried, " carried values"},
+                       "an output per carried value", "Loop outputs", "connect every carried value");
   return l;
 }
 
@@ -68,8 +67,7 @@ Status run_round(ControlContext& c, const Layout& l, int64_t round, Rounds& r) {
   WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
   // The body of a file may have any number of outputs.
   if (static_cast<int>(results.size()) != 1 + l.carried + l.slices)
-    return model_error("a body with " + std::to_string(results.size()) + " outputs",
-                       std::to_string(1 + l.carried + l.slices), "Loop body",
+    return model_error({"a body with ", results.size(), " outputs"}, 1 + l.carried + l.slices, "Loop body",
                        "match the body's outputs to the node's");
   WALLE_ASSIGN(r.go, condition(results[0]));
   for (int i = 0; i < l.carried; ++i) r.carried[i] = std::move(results[1 + i]);
@@ -100,8 +98,8 @@ Status run(ControlContext& c) {
   for (int64_t round = 0; r.go && round < trips; ++round) {
     // Asked every round: a body that gives slices of any size decides how much is kept.
     if (round >= base::kMaxLoopTrips || r.kept_bytes > base::kMaxTensorBytes)
-      return resource_error("a loop of more than " + std::to_string(round) + " rounds",
-                            "fewer rounds or smaller slices", "Loop", "bound the trip count M");
+      return resource_error({"a loop of more than ", round, " rounds"}, "fewer rounds or smaller slices",
+                            "Loop", "bound the trip count M");
     WALLE_TRY(run_round(c, l, round, r));
   }
   for (int i = 0; i < l.carried; ++i) c.output(i, std::move(r.carried[i]));

@@ -17,7 +17,7 @@ Status infer_selection(ir::InferContext& c) {
   const Shape& scores = c.shape(1);
   if (boxes.rank() != 3 || scores.rank() != 3 || boxes[2] != 4 || boxes[0] != scores[0] ||
       boxes[1] != scores[2] || c.dtype(0) != DType::float32 || c.dtype(1) != DType::float32)
-    return model_error("boxes" + boxes.text() + " with scores" + scores.text(),
+    return model_error({"boxes", boxes.text(), " with scores", scores.text()},
                        "float32 boxes [batch, N, 4] and scores [batch, classes, N]", "NonMaxSuppression",
                        "correct the shapes");
   // Never more than there are boxes: the table is made for the limit.
@@ -33,7 +33,7 @@ Result<double> number(const ControlContext& c, int i, double fallback) {
   if (i >= c.input_count() || c.in(i).empty()) return fallback;
   const Tensor* t = c.in(i).tensor();
   if (!t || t->elements() != 1)
-    return model_error("a threshold that is not one number", "one number", "input " + std::to_string(i),
+    return model_error("a threshold that is not one number", "one number", {"input ", i},
                        "correct the input");
   WALLE_ASSIGN(const std::vector<double> v, t->to_f64());
   return v[0];

@@ -16,20 +16,19 @@ using Bytes = std::span<const uint8_t>;
 // Pixels of one picture: 192 MB of RGB. Headers cost a hostile file nothing.
 constexpr int64_t kMaxPixels = int64_t{1} << 26;
 
-Error damaged(const char* format, const std::string& given) {
-  return model_error(std::string(format) + " data with " + given, "a whole picture", "ImageDecoder",
-                     "check the bytes");
+Error damaged(Text format, Text given) {
+  return model_error({format, " data with ", given}, "a whole picture", "ImageDecoder", "check the bytes");
 }
 
-Error lacking(const char* format, const char* library) {
-  return resource_error(std::string("a ") + format + " picture, but no " + library, library, "ImageDecoder",
-                        std::string("install ") + library + ", or decode before the model");
+Error lacking(Text format, Text library) {
+  return resource_error({"a ", format, " picture, but no ", library}, library, "ImageDecoder",
+                        {"install ", library, ", or decode before the model"});
 }
 
 Result<Picture> blank(const char* format, int64_t width, int64_t height) {
   // By division: width * height may overflow.
   if (width < 1 || height < 1 || width > kMaxPixels || height > kMaxPixels / width)
-    return damaged(format, std::to_string(width) + " x " + std::to_string(height) + " pixels");
+    return damaged(format, {width, " x ", height, " pixels"});
   return Picture{width, height, std::vector<uint8_t>(width * height * 3)};
 }
 
@@ -55,8 +54,8 @@ Result<Picture> decode_bmp(Bytes b) {
   const int64_t height = number(b, kHeight, 4);
   const int64_t bits = number(b, kBits, 2);
   if ((bits != 24 && bits != 32) || number(b, kCompression, 4) != 0)
-    return model_error("a BMP of " + std::to_string(bits) + " bits or with compression",
-                       "24 or 32 bits without it", "ImageDecoder", "save the picture as PNG");
+    return model_error({"a BMP of ", bits, " bits or with compression"}, "24 or 32 bits without it",
+                       "ImageDecoder", "save the picture as PNG");
   WALLE_ASSIGN(Picture p, blank("BMP", number(b, kWidth, 4), std::max(height, -height)));
   // Rows are padded to four bytes.
   const int64_t row = (p.width * bits / 8 + 3) / 4 * 4;

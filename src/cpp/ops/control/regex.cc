@@ -97,8 +97,8 @@ class Parser {
  private:
   using Fragment = std::vector<Step>;  // targets relative to the step; its end is one past the last
 
-  Error wrong(const std::string& given) const {
-    return model_error("pattern '" + pattern_.substr(0, kShown) + "': " + given,
+  Error wrong(Text given) const {
+    return model_error({"pattern '", pattern_.substr(0, kShown), "': ", given},
                        "a regular expression of RE2's syntax without flags", "RegexFullMatch",
                        "change the pattern");
   }
@@ -214,7 +214,7 @@ class Parser {
       default: break;
     }
     // Letters and digits behind a backslash may get a meaning one day; RE2 refuses them, too.
-    if (c < 128 && is_word(c)) return wrong(std::string("the escape \\") + static_cast<char>(c));
+    if (c < 128 && is_word(c)) return wrong({"the escape \\", std::string(1, static_cast<char>(c))});
     return c;
   }
 

@@ -22,8 +22,7 @@ Result<std::vector<int64_t>> list(const ir::Attributes& attrs, const char* name,
   // ONNX's default for axes and directions alike.
   if (v.empty()) v.assign(count, 0);
   if (v.size() != count)
-    return model_error(std::string(name) + " with " + std::to_string(v.size()) + " entries",
-                       std::to_string(count), std::string("attribute ") + name,
+    return model_error({name, " with ", v.size(), " entries"}, count, {"attribute ", name},
                        "give one entry per scan value");
   return v;
 }
@@ -37,8 +36,8 @@ Result<int64_t> length_of(Job& job) {
     const int64_t n = job.scanned[i].shape()[axis];
     // The number of rounds is the common length of all scanned inputs.
     if (length >= 0 && n != length)
-      return model_error("scan inputs of length " + std::to_string(length) + " and " + std::to_string(n),
-                         "one length", "Scan inputs", "cut them to one length");
+      return model_error({"scan inputs of length ", length, " and ", n}, "one length", "Scan inputs",
+                         "cut them to one length");
     length = n;
   }
   return length;
@@ -61,8 +60,7 @@ Status run_round(ControlContext& c, Job& job, int64_t round, int64_t rounds, Sli
   inputs.insert(inputs.end(), job.captures.begin(), job.captures.end());
   WALLE_ASSIGN(std::vector<ir::RuntimeValue> results, c.run_body("body", std::move(inputs)));
   if (results.size() != states + slices.size())
-    return model_error("a body with " + std::to_string(results.size()) + " outputs",
-                       std::to_string(states + slices.size()), "Scan body",
+    return model_error({"a body with ", results.size(), " outputs"}, states + slices.size(), "Scan body",
                        "match the body's outputs to the node's");
   for (size_t i = 0; i < slices.size(); ++i) {
     const Tensor* t = results[states + i].tensor();
@@ -107,10 +105,9 @@ Result<Job> job_of(const ControlContext& c, int& states, int& scans) {
   const int64_t own = c.input_count() - captures;
   // Each number from the file bounded by one that is known, before any subtraction.
   if (captures < 0 || n < 1 || n > own || own - n > c.output_count())
-    return model_error(
-        "num_scan_inputs of " + std::to_string(n) + " with " + std::to_string(c.input_count()) + " inputs",
-        "at least one scan input, and an output per state value", "attribute num_scan_inputs",
-        "correct num_scan_inputs");
+    return model_error({"num_scan_inputs of ", n, " with ", c.input_count(), " inputs"},
+                       "at least one scan input, and an output per state value", "attribute num_scan_inputs",
+                       "correct num_scan_inputs");
   states = static_cast<int>(own - n);
   scans = static_cast<int>(n);
   Job job;
@@ -125,7 +122,7 @@ Result<Job> job_of(const ControlContext& c, int& states, int& scans) {
 }
 
 Status not_a_tensor(int i) {
-  return model_error("an input that is not a tensor", "a tensor", "Scan input " + std::to_string(i),
+  return model_error("an input that is not a tensor", "a tensor", {"Scan input ", i},
                      "scan over tensors only");
 }
 

@@ -11,14 +11,13 @@ namespace walle::ops {
 namespace {
 Result<const ir::Sequence*> sequence(const ControlContext& c, int i) {
   if (const ir::Sequence* s = i < c.input_count() ? c.in(i).sequence() : nullptr) return s;
-  return model_error("an input that is not a sequence", "a sequence of tensors", "input " + std::to_string(i),
+  return model_error("an input that is not a sequence", "a sequence of tensors", {"input ", i},
                      "connect a sequence");
 }
 
 Result<const Tensor*> tensor_at(const ControlContext& c, int i) {
   if (const Tensor* t = i < c.input_count() ? c.in(i).tensor() : nullptr) return t;
-  return model_error("an input that is not a tensor", "a tensor", "input " + std::to_string(i),
-                     "connect a tensor");
+  return model_error("an input that is not a tensor", "a tensor", {"input ", i}, "connect a tensor");
 }
 
 bool given(const ControlContext& c, int i) { return i < c.input_count() && !c.in(i).empty(); }
@@ -29,8 +28,7 @@ Result<size_t> position(const ControlContext& c, int i, size_t count, size_t lim
   WALLE_ASSIGN(const int64_t given_at, one_integer(c.in(i).tensor(), "input position"));
   const int64_t at = given_at < 0 ? given_at + static_cast<int64_t>(count) : given_at;
   if (at < 0 || at >= static_cast<int64_t>(limit))
-    return model_error("position " + std::to_string(given_at),
-                       "a position inside a sequence of " + std::to_string(count), "input position",
+    return model_error({"position ", given_at}, {"a position inside a sequence of ", count}, "input position",
                        "correct the position");
   return at;
 }
@@ -42,8 +40,7 @@ void output(ControlContext& c, ir::Sequence s) {
 Status run_empty(ControlContext& c) {
   const int64_t code = c.attrs().get_int("dtype", static_cast<int64_t>(DType::float32));
   if (code <= 0 || code >= tensor::kDTypeCount)
-    return model_error("dtype " + std::to_string(code), "a known element type", "attribute dtype",
-                       "correct dtype");
+    return model_error({"dtype ", code}, "a known element type", "attribute dtype", "correct dtype");
   output(c, {static_cast<DType>(code), {}});
   return {};
 }
@@ -54,9 +51,8 @@ Status run_construct(ControlContext& c) {
     WALLE_ASSIGN(const Tensor* t, tensor_at(c, i));
     // ONNX sequences hold one dtype; shapes may differ.
     if (i > 0 && t->dtype() != s.dtype)
-      return model_error(
-          "tensors of " + std::string(dtype_name(s.dtype)) + " and " + std::string(dtype_name(t->dtype())),
-          "one dtype", "input " + std::to_string(i), "cast the inputs");
+      return model_error({"tensors of ", dtype_name(s.dtype), " and ", dtype_name(t->dtype())}, "one dtype",
+                         {"input ", i}, "cast the inputs");
     s.dtype = t->dtype();
     s.items.push_back(*t);
   }
@@ -75,8 +71,8 @@ Status run_insert(ControlContext& c) {
   WALLE_ASSIGN(const ir::Sequence* from, sequence(c, 0));
   WALLE_ASSIGN(const Tensor* t, tensor_at(c, 1));
   if (!from->items.empty() && t->dtype() != from->dtype)
-    return model_error("a tensor of " + std::string(dtype_name(t->dtype())),
-                       std::string(dtype_name(from->dtype)), "input tensor", "cast the tensor");
+    return model_error({"a tensor of ", dtype_name(t->dtype())}, dtype_name(from->dtype), "input tensor",
+                       "cast the tensor");
   size_t at = from->items.size();
   if (given(c, 2)) {
     // One more than there are: inserting behind the last one.
@@ -152,15 +148,12 @@ Result<std::vector<int64_t>> piece_sizes(const ControlContext& c, int64_t total)
       // Subtracting from what is left cannot overflow, as adding up a file's numbers could.
       for (int64_t n : sizes) left = n < 0 || n > left ? -1 : left - n;
       if (left != 0)
-        return model_error("split sizes that do not add up",
-                           "sizes of zero or more that sum to " + std::to_string(total), "input split",
-                           "correct split");
+        return model_error("split sizes that do not add up", {"sizes of zero or more that sum to ", total},
+                           "input split", "correct split");
       return sizes;
     }
   }
-  if (each < 1)
-    return model_error("a piece size of " + std::to_string(each), "1 or more", "input split",
-                       "correct split");
+  if (each < 1) return model_error({"a piece size of ", each}, "1 or more", "input split", "correct split");
   for (int64_t at = 0; at < total; at += each) sizes.push_back(std::min(each, total - at));
   return sizes;
 }

@@ -14,8 +14,8 @@
 namespace walle::ops {
 
 namespace {
-Error not_a_number(const std::string& word) {
-  return model_error("the string '" + word.substr(0, 64) + "'", "a number", "Cast", "check the input");
+Error not_a_number(std::string_view word) {
+  return model_error({"the string '", word.substr(0, 64), "'"}, "a number", "Cast", "check the input");
 }
 
 std::string_view trimmed(std::string_view s) {
@@ -69,7 +69,7 @@ Status run_to_number(ControlContext& c) {
   WALLE_ASSIGN(const Words words, words_of(c.in(0).tensor(), "input"));
   const auto dtype = static_cast<DType>(c.attrs().get_int("dtype", 0));
   Tensor out;
-  Status status = model_error("dtype " + std::string(dtype_name(dtype)), "a numeric or boolean dtype", "Cast",
+  Status status = model_error({"dtype ", dtype_name(dtype)}, "a numeric or boolean dtype", "Cast",
                               "cast to another dtype");
   tensor::visit_all(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -118,8 +118,8 @@ Status run_from_number(ControlContext& c) {
     for (const T& value : x->as<T>()) out.items.push_back(text_of(value));
   });
   if (!known)
-    return model_error("values of " + std::string(dtype_name(x->dtype())), "a numeric or boolean dtype",
-                       "Cast", "cast to float32 first");
+    return model_error({"values of ", dtype_name(x->dtype())}, "a numeric or boolean dtype", "Cast",
+                       "cast to float32 first");
   WALLE_ASSIGN(Tensor result, tensor_of(out));
   c.output(0, std::move(result));
   return {};

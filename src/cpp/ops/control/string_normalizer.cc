@@ -31,12 +31,12 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(Words given, words_of(c.in(0).tensor(), "input X"));
   const int rank = given.shape.rank();
   if (rank != 1 && !(rank == 2 && given.shape[0] == 1))
-    return model_error("strings of shape " + given.shape.text(), "shape [C] or [1, C]", "input X",
+    return model_error({"strings of shape ", given.shape.text()}, "shape [C] or [1, C]", "input X",
                        "reshape the strings");
   std::vector<std::string>& words = given.items;
   const std::string action = c.attrs().get_string("case_change_action", "NONE");
   if (action != "NONE" && action != "LOWER" && action != "UPPER")
-    return model_error("case_change_action '" + action + "'", "NONE, LOWER or UPPER",
+    return model_error({"case_change_action '", action, "'"}, "NONE, LOWER or UPPER",
                        "attribute case_change_action", "export the model again");
   const Case to = action == "LOWER" ? Case::lower : action == "UPPER" ? Case::upper : Case::none;
   const bool sensitive = c.attrs().get_int("is_case_sensitive", 0) != 0;
@@ -46,7 +46,7 @@ Status run(ControlContext& c) {
     for (const auto* list : {&words, &stop})
       for (const std::string& word : *list)
         if (!ascii(word) && (to != Case::none || !stop.empty()))
-          return model_error("the word '" + word + "'", "ASCII letters where case matters",
+          return model_error({"the word '", word, "'"}, "ASCII letters where case matters",
                              "StringNormalizer", "normalise the text before the model");
   if (!sensitive)
     for (std::string& word : stop) word = with_case(word, Case::lower);

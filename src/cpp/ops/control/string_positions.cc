@@ -44,8 +44,8 @@ Status run_pick(ControlContext& c) {
   const auto count = static_cast<int64_t>(words.items.size());
   for (int64_t p : positions->as<int64_t>()) {
     if (p < -count || p >= count)
-      return model_error("position " + std::to_string(p) + " of " + std::to_string(count) + " strings",
-                         "a position among them", "StringPick", "check the indices");
+      return model_error({"position ", p, " of ", count, " strings"}, "a position among them", "StringPick",
+                         "check the indices");
     out.items.push_back(words.items[p < 0 ? p + count : p]);
   }
   WALLE_ASSIGN(Tensor result, tensor_of(out));

@@ -51,8 +51,7 @@ Status run(ControlContext& c) {
   WALLE_ASSIGN(const Words words, words_of(c.in(0).tensor(), "input X"));
   const std::string delimiter = c.attrs().get_string("delimiter", "");
   const int64_t most = c.attrs().get_int("maxsplit", INT64_MAX);
-  if (most < 0)
-    return model_error("maxsplit " + std::to_string(most), "0 or more", "StringSplit", "leave it out");
+  if (most < 0) return model_error({"maxsplit ", most}, "0 or more", "StringSplit", "leave it out");
   std::vector<Pieces> pieces;
   int64_t widest = 0;
   WALLE_ASSIGN(Tensor counts, Tensor::allocate(DType::int64, words.shape));

@@ -113,8 +113,8 @@ Status run(ControlContext& c) {
     f = find(data->as<T>().data(), s, c.attrs().get_int("sorted", 1) != 0);
   });
   if (!known)
-    return model_error("data of " + std::string(dtype_name(data->dtype())), "a numeric or boolean dtype",
-                       "input 0", "cast the data");
+    return model_error({"data of ", dtype_name(data->dtype())}, "a numeric or boolean dtype", "input 0",
+                       "cast the data");
   WALLE_ASSIGN(Tensor values, pick(*data, s, shape, axis, f.first));
   c.output(0, std::move(values));
   WALLE_TRY(output_ints(c, 1, f.first));

@@ -14,8 +14,7 @@ Result<std::vector<int>> reduce_axes(const std::vector<int64_t>& axes, int rank,
     WALLE_ASSIGN(const int a, tensor::normalize_axis(axis, rank, "axes"));
     // An axis twice would be divided by twice in a mean.
     if (std::ranges::find(out, a) != out.end())
-      return model_error("axis " + std::to_string(axis) + " twice", "distinct axes", "axes",
-                         "remove the duplicate");
+      return model_error({"axis ", axis, " twice"}, "distinct axes", "axes", "remove the duplicate");
     out.push_back(a);
   }
   return out;

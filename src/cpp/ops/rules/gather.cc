@@ -6,16 +6,16 @@ Status check_index_dtype(const ir::InferContext& c, int input) {
   const DType dtype = c.dtype(input);
   // ONNX's Tind. Smaller integers would save nothing: kernels resolve indices to 64 bits.
   if (dtype == DType::int32 || dtype == DType::int64) return {};
-  return model_error("indices of " + std::string(dtype_name(dtype)), "int32 or int64",
-                     "input " + std::to_string(input), "cast the indices");
+  return model_error({"indices of ", dtype_name(dtype)}, "int32 or int64", {"input ", input},
+                     "cast the indices");
 }
 
 Result<int64_t> checked_index(int64_t index, int64_t bound, int64_t position) {
   // Negative indices count from the end since opset 11.
   if (index < -bound || index >= bound)
-    return model_error("index " + std::to_string(index) + " at position " + std::to_string(position),
-                       "an index in [" + std::to_string(-bound) + ", " + std::to_string(bound - 1) + "]",
-                       "indices", "clip or correct the indices");
+    return model_error({"index ", index, " at position ", position},
+                       {"an index in [", -bound, ", ", bound - 1, "]"}, "indices",
+                       "clip or correct the indices");
   return index < 0 ? index + bound : index;
 }
 
@@ -26,7 +26,7 @@ Result<raster::Combine> combine_of(const ir::Attributes& attrs) {
   if (name == "mul") return raster::Combine::mul;
   if (name == "min") return raster::Combine::min;
   if (name == "max") return raster::Combine::max;
-  return model_error("reduction '" + name + "'", "none, add, mul, min or max", "attribute reduction",
+  return model_error({"reduction '", name, "'"}, "none, add, mul, min or max", "attribute reduction",
                      "correct it");
 }
 

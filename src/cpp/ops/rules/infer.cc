@@ -11,9 +11,8 @@ Status same_dtypes(const ir::InferContext& c, int from, int to) {
   // Left-out optional inputs have no dtype to differ.
   for (int i = from + 1; i < to; ++i)
     if (c.has(i) && c.dtype(i) != c.dtype(from))
-      return model_error("inputs of " + std::string(dtype_name(c.dtype(from))) + " and " +
-                             std::string(dtype_name(c.dtype(i))),
-                         "inputs of one dtype", "input " + std::to_string(i), "insert a Cast");
+      return model_error({"inputs of ", dtype_name(c.dtype(from)), " and ", dtype_name(c.dtype(i))},
+                         "inputs of one dtype", {"input ", i}, "insert a Cast");
   return {};
 }
 
@@ -23,9 +22,7 @@ Status broadcast_all(ir::InferContext& c, DType dtype) {
   Shape out = c.shape(0);
   // From 0, so that a first input left out is named as well.
   for (int i = 0; i < c.input_count(); ++i) {
-    if (!c.has(i))
-      return model_error("input " + std::to_string(i) + " left out", "a tensor", "inputs",
-                         "connect the input");
+    if (!c.has(i)) return model_error({"input ", i, " left out"}, "a tensor", "inputs", "connect the input");
     WALLE_ASSIGN(out, tensor::broadcast(out, c.shape(i)));
   }
   c.output(0, dtype, out);

@@ -32,7 +32,7 @@ Result<std::vector<int>> unique_axes(std::span<const int64_t> axes, int rank) {
     WALLE_ASSIGN(const int a, tensor::normalize_axis(axis, rank));
     // After normalising: -1 and rank - 1 are one axis.
     if (std::ranges::find(out, a) != out.end())
-      return model_error("axis " + std::to_string(axis) + " twice", "each axis at most once", "axes",
+      return model_error({"axis ", axis, " twice"}, "each axis at most once", "axes",
                          "remove the repeated axis");
     out.push_back(a);
   }
@@ -50,7 +50,7 @@ Result<std::vector<int64_t>> ints_of(const LowerContext& c, int i) {
   if (!c.has(i)) return std::vector<int64_t>{};
   const Tensor* value = c.constant(c.in(i));
   // The shape rule has asked need_i64() for it, so it is there.
-  if (!value) return internal_error("the value of input " + std::to_string(i) + " is not known", "lowering");
+  if (!value) return internal_error({"the value of input ", i, " is not known"}, "lowering");
   return value->to_i64();
 }
 

@@ -9,8 +9,8 @@ Result<Window> pool_window(const ir::Attributes& attrs, const Shape& x) {
   for (int i = 0; i < w.rank(); ++i) {
     // A window in the padding alone has no maximum; ONNX leaves it open, PyTorch refuses it as well.
     if (w.pad_begin[i] >= w.extent(i) || w.pad_end[i] >= w.extent(i))
-      return model_error("padding " + std::to_string(std::max(w.pad_begin[i], w.pad_end[i])),
-                         "less than the window's extent of " + std::to_string(w.extent(i)), "attribute pads",
+      return model_error({"padding ", std::max(w.pad_begin[i], w.pad_end[i])},
+                         {"less than the window's extent of ", w.extent(i)}, "attribute pads",
                          "pad the input with a Pad node instead");
   }
   return w;

@@ -14,16 +14,15 @@ Status check_quantization(ir::InferContext& c) {
   const Shape& x = c.shape(0);
   const Shape& scale = c.shape(1);
   if (!tensor::is_float(c.dtype(1)) || tensor::is_float8(c.dtype(1)))
-    return model_error("scale of " + std::string(dtype_name(c.dtype(1))), "a float scale", "quantisation",
+    return model_error({"scale of ", dtype_name(c.dtype(1))}, "a float scale", "quantisation",
                        "cast the scale");
   const auto wrong = [&](const Shape& got, const std::string& expected) {
-    return model_error("shape " + got.text() + " for data of shape " + x.text(), expected,
+    return model_error({"shape ", got.text(), " for data of shape ", x.text()}, expected,
                        "scale or zero point", "check axis and block_size");
   };
   const int64_t block = c.attrs().get_int("block_size", 0);
   if (block < 0)
-    return model_error("block_size=" + std::to_string(block), "zero or more", "quantisation",
-                       "correct block_size");
+    return model_error({"block_size=", block}, "zero or more", "quantisation", "correct block_size");
   // Scale and zero point of one element may differ in rank: some exporters write [1] beside a scalar.
   const bool single = block == 0 && c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
   if (c.has(2) && !single && c.shape(2) != scale)
@@ -75,8 +74,8 @@ Ref quantization_operand(LowerContext& c, Ref r) {
   if (block == 0) return along_axis(c, r, *axis, x.rank());
   // Blocks need one axis more for a moment.
   if (x.rank() >= base::kMaxRank) {
-    c.fail(model_error("rank " + std::to_string(x.rank()), "rank below " + std::to_string(base::kMaxRank),
-                       "blocked quantisation", "reshape x"));
+    c.fail(model_error({"rank ", x.rank()}, {"rank below ", base::kMaxRank}, "blocked quantisation",
+                       "reshape x"));
     return kNoRef;
   }
   // A block longer than the axis is one block; its own length would overflow products.

@@ -5,7 +5,7 @@ namespace walle::ops {
 namespace {
 Result<RnnFunction> function_named(const std::string& name) {
   if (const auto function = tensor::rnn_function(name)) return *function;
-  return model_error("activation \"" + name + "\"", "an activation ONNX defines for recurrent operators",
+  return model_error({"activation \"", name, "\""}, "an activation ONNX defines for recurrent operators",
                      "attribute activations", "choose a known one");
 }
 
@@ -21,8 +21,8 @@ Status read_activations(const ir::Attributes& attrs, RnnSpec& s) {
       if (s.kind == RnnKind::lstm) names.emplace_back("tanh");
     }
   if (names.size() != each * static_cast<size_t>(s.directions))
-    return model_error(std::to_string(names.size()) + " activations", std::to_string(each) + " per direction",
-                       "attribute activations", "name each of them");
+    return model_error({names.size(), " activations"}, {each, " per direction"}, "attribute activations",
+                       "name each of them");
   const std::vector<double> alphas = attrs.get_floats("activation_alpha");
   const std::vector<double> betas = attrs.get_floats("activation_beta");
   size_t a = 0;
@@ -48,7 +48,7 @@ Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const
   s.gates = tensor::rnn_operator(s.kind).gates;
   const std::string direction = attrs.get_string("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    return model_error("direction \"" + direction + "\"", "forward, reverse or bidirectional",
+    return model_error({"direction \"", direction, "\""}, "forward, reverse or bidirectional",
                        "attribute direction", "choose one of them");
   s.directions = direction == "bidirectional" ? 2 : 1;
   s.reverse_first = direction == "reverse";
@@ -58,14 +58,13 @@ Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const
   s.input_forget = attrs.get_int("input_forget", 0) != 0;
   s.round_state = attrs.get_int("round_state", 0) != 0;
   if (s.round_state && s.kind != RnnKind::lstm)
-    return model_error("round_state = 1", "0 or no such attribute", std::string(op), "use LSTM");
+    return model_error("round_state = 1", "0 or no such attribute", op, "use LSTM");
   s.clip = static_cast<float>(attrs.get_float("clip", 0));
   // Also for NaN.
-  if (!(s.clip >= 0))
-    return model_error("clip " + std::to_string(s.clip), "zero or more", "attribute clip", "correct clip");
+  if (!(s.clip >= 0)) return model_error({"clip ", s.clip}, "zero or more", "attribute clip", "correct clip");
   if (x.rank() != 3 || w.rank() != 3 || r.rank() != 3)
-    return model_error("X" + x.text() + ", W" + w.text() + ", R" + r.text(), "three tensors of rank 3",
-                       std::string(op), "check the inputs");
+    return model_error({"X", x.text(), ", W", w.text(), ", R", r.text()}, "three tensors of rank 3", op,
+                       "check the inputs");
   s.sequence = x[s.batch_first ? 1 : 0];
   s.batch = x[s.batch_first ? 0 : 1];
   s.input = x[2];
@@ -73,10 +72,10 @@ Result<RnnSpec> rnn_spec(std::string_view op, const ir::Attributes& attrs, const
   s.hidden = attrs.get_int("hidden_size", r[2]);
   if (s.hidden < 1 || s.hidden != r[2] || w != Shape{s.directions, s.gates * r[2], s.input} ||
       r != Shape{s.directions, s.gates * r[2], r[2]})
-    return model_error("W" + w.text() + " and R" + r.text() + " with hidden_size " +
-                           std::to_string(s.hidden) + " and X" + x.text(),
-                       "W [directions, gates * hidden, input] and R [directions, gates * hidden, hidden]",
-                       std::string(op), "correct the weights");
+    return model_error(
+        {"W", w.text(), " and R", r.text(), " with hidden_size ", s.hidden, " and X", x.text()},
+        "W [directions, gates * hidden, input] and R [directions, gates * hidden, hidden]", op,
+        "correct the weights");
   WALLE_TRY(read_activations(attrs, s));
   return s;
 }

@@ -25,9 +25,8 @@ Result<Tensor> stack(const std::vector<Tensor>& items, int axis) {
   const Shape& s = items[0].shape();
   for (const Tensor& t : items)
     if (t.shape() != s || t.dtype() != items[0].dtype())
-      return model_error("slices of " + s.text() + " and " + t.shape().text(),
-                         "slices of one shape and dtype", "stacked output",
-                         "make the body give the same shape in every round");
+      return model_error({"slices of ", s.text(), " and ", t.shape().text()}, "slices of one shape and dtype",
+                         "stacked output", "make the body give the same shape in every round");
   const auto count = static_cast<int64_t>(items.size());
   std::vector<int64_t> dims(s.begin(), s.begin() + axis);
   dims.push_back(count);

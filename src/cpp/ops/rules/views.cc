@@ -73,9 +73,9 @@ Ref constant_of(LowerContext& c, DType dtype, const Shape& shape, std::span<cons
     }
   });
   if (!holds)
-    c.fail(model_error("a number that " + std::string(dtype_name(dtype)) + " cannot hold", "smaller numbers",
+    c.fail(model_error({"a number that ", dtype_name(dtype), " cannot hold"}, "smaller numbers",
                        "a table of the operator", "correct the node's attributes"));
-  if (!known) c.fail(internal_error("a constant of " + std::string(dtype_name(dtype)), "constant_of"));
+  if (!known) c.fail(internal_error({"a constant of ", dtype_name(dtype)}, "constant_of"));
   return c.constant(std::move(*t));
 }
 

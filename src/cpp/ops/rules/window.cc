@@ -14,7 +14,7 @@ Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
   if (text == "SAME_UPPER") return AutoPad::same_upper;
   if (text == "SAME_LOWER") return AutoPad::same_lower;
   if (text == "VALID") return AutoPad::valid;
-  return model_error("auto_pad \"" + text + "\"", "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+  return model_error({"auto_pad \"", text, "\""}, "NOTSET, SAME_UPPER, SAME_LOWER or VALID",
                      "attribute auto_pad", "correct auto_pad");
 }
 
@@ -42,11 +42,9 @@ void pad_to_same(Window& w, int i, int64_t in, AutoPad mode) {
 }
 
 Error window_too_large(const Window& w, int i, int64_t in) {
-  return model_error("spatial axis " + std::to_string(i) + " of size " + std::to_string(in) +
-                         " with padding " + std::to_string(w.pad_begin[i]) + " + " +
-                         std::to_string(w.pad_end[i]),
-                     "at least the window's extent of " + std::to_string(w.extent(i)), "input X",
-                     "use a larger input or more padding");
+  return model_error(
+      {"spatial axis ", i, " of size ", in, " with padding ", w.pad_begin[i], " + ", w.pad_end[i]},
+      {"at least the window's extent of ", w.extent(i)}, "input X", "use a larger input or more padding");
 }
 }  // namespace
 
@@ -75,21 +73,19 @@ Result<std::vector<int64_t>> spatial_list(const ir::Attributes& attrs, const cha
   std::vector<int64_t> values = attrs.get_ints(name);
   if (values.empty()) return std::vector<int64_t>(count, fallback);
   if (values.size() != count)
-    return model_error(std::string(name) + " with " + std::to_string(values.size()) + " entries",
-                       std::to_string(count) + " entries", std::string("attribute ") + name,
+    return model_error({name, " with ", values.size(), " entries"}, {count, " entries"}, {"attribute ", name},
                        "give one entry per spatial axis (two for pads)");
   for (int64_t v : values)
     if (v < low || v > kMaxWindowEntry)
-      return model_error(std::string(name) + " of " + std::to_string(v),
-                         "values from " + std::to_string(low) + " to 2^31 - 1",
-                         std::string("attribute ") + name, std::string("correct ") + name);
+      return model_error({name, " of ", v}, {"values from ", low, " to 2^31 - 1"}, {"attribute ", name},
+                         {"correct ", name});
   return values;
 }
 
 Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
                               const std::vector<int64_t>& kernel) {
   if (x.rank() < 3)
-    return model_error("an input of shape " + x.text(), "batch, channels and at least one spatial axis",
+    return model_error({"an input of shape ", x.text()}, "batch, channels and at least one spatial axis",
                        "input X", "reshape the input");
   const size_t n = x.rank() - 2;
   Window w;

@@ -25,7 +25,7 @@ Result<Words> words_of(const Tensor* tensor, const std::string& where) {
   // Strings of no bytes: their number is bounded by nothing in the tensor.
   if (width == 0) out.items.resize(static_cast<size_t>(std::min(out.shape.elements(), kMaxEmptyWords)));
   if (static_cast<int64_t>(out.items.size()) != out.shape.elements())
-    return model_error(tensor->shape().text() + " empty strings", "fewer of them", where,
+    return model_error({tensor->shape().text(), " empty strings"}, "fewer of them", where,
                        "use a smaller array");
   return out;
 }

@@ -14,8 +14,8 @@ Result<Shape> target(const ir::Attributes& attrs, const Shape& in, const std::ve
     for (int a = 0; a < in.rank(); ++a) axes.push_back(a);
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, in.rank()));
   if (sizes.size() != at.size())
-    return model_error(std::to_string(sizes.size()) + " sizes for " + std::to_string(at.size()) + " axes",
-                       "one size per axis", "input shape", "correct it");
+    return model_error({sizes.size(), " sizes for ", at.size(), " axes"}, "one size per axis", "input shape",
+                       "correct it");
   Shape out = in;
   for (size_t i = 0; i < at.size(); ++i) out[at[i]] = sizes[i];
   return Shape::checked(out.dims(), element_size, "CenterCropPad");

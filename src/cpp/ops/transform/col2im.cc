@@ -22,9 +22,8 @@ Result<Blocks> blocks_of(const ir::Attributes& attrs, const Shape& in, std::vect
                          std::vector<int64_t> block) {
   const size_t n = image.size();
   const auto bad = [&](const std::string& what) {
-    return model_error(
-        what, "positive sizes of " + std::to_string(n) + " spatial axes that fit the data " + in.text(),
-        "Col2Im", "correct the attributes");
+    return model_error(what, {"positive sizes of ", n, " spatial axes that fit the data ", in.text()},
+                       "Col2Im", "correct the attributes");
   };
   Blocks w{.image = std::move(image),
            .block = std::move(block),

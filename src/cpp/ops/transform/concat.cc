@@ -16,9 +16,9 @@ Status infer(ir::InferContext& c) {
     bool fits = c.has(i) && part.rank() == out.rank();
     for (int a = 0; fits && a < out.rank(); ++a) fits = a == axis || part[a] == out[a];
     if (!fits)
-      return model_error("parts " + c.shape(0).text() + " and " + part.text(),
-                         "equal sizes except along axis " + std::to_string(axis),
-                         "input " + std::to_string(i), "correct the shapes or the axis");
+      return model_error({"parts ", c.shape(0).text(), " and ", part.text()},
+                         {"equal sizes except along axis ", axis}, {"input ", i},
+                         "correct the shapes or the axis");
     // Sizes of real tensors: their sum over the inputs, at most 2^14, cannot overflow.
     out[axis] += part[axis];
   }

@@ -11,7 +11,7 @@ Status infer_constant(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> dims, c.need_i64(0));
   const Tensor* value = c.attrs().get_tensor("value");
   if (value && value->elements() != 1)
-    return model_error("a value of shape " + value->shape().text(), "one element", "attribute value",
+    return model_error({"a value of shape ", value->shape().text()}, "one element", "attribute value",
                        "correct the value");
   // ONNX's default is one float32 zero.
   const DType dtype = value ? value->dtype() : DType::float32;
@@ -31,10 +31,10 @@ Status lower_constant(LowerContext& c) {
 
 Status infer_eye(ir::InferContext& c) {
   if (c.rank(0) != 2)
-    return model_error("data " + c.shape(0).text(), "a matrix", "input 0", "give a rank-2 tensor");
+    return model_error({"data ", c.shape(0).text()}, "a matrix", "input 0", "give a rank-2 tensor");
   const auto dtype = static_cast<DType>(c.attrs().get_int("dtype", static_cast<int64_t>(c.dtype(0))));
   if (!tensor::visit_all(dtype, [](auto) {}))
-    return model_error("dtype " + std::to_string(c.attrs().get_int("dtype", 0)), "a numeric or boolean dtype",
+    return model_error({"dtype ", c.attrs().get_int("dtype", 0)}, "a numeric or boolean dtype",
                        "attribute dtype", "correct it");
   c.output(0, dtype, c.shape(0));
   return {};

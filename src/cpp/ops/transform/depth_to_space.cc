@@ -15,8 +15,8 @@ constexpr int64_t kMaxBlock = int64_t{1} << 20;  // its square must not overflow
 Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
   const int64_t block = attrs.get_int("blocksize", 0);
   if (in.rank() != 4 || block < 1 || block > kMaxBlock)
-    return model_error("blocksize " + std::to_string(block) + " on " + in.text(),
-                       "a positive blocksize and data [N, C, H, W]", "attribute blocksize", "correct them");
+    return model_error({"blocksize ", block, " on ", in.text()}, "a positive blocksize and data [N, C, H, W]",
+                       "attribute blocksize", "correct them");
   return block;
 }
 
@@ -36,9 +36,8 @@ Status infer_to_space(ir::InferContext& c) {
   // DCR takes the depth first (TensorFlow's order, the default), CRD the columns first (PyTorch's
   // PixelShuffle).
   if (in[1] % (b * b) != 0 || (mode != "DCR" && mode != "CRD"))
-    return model_error(std::to_string(in[1]) + " channels, mode " + mode,
-                       "a multiple of " + std::to_string(b * b) + ", mode DCR or CRD", "DepthToSpace",
-                       "correct the blocksize");
+    return model_error({in[1], " channels, mode ", mode}, {"a multiple of ", b * b, ", mode DCR or CRD"},
+                       "DepthToSpace", "correct the blocksize");
   return output(c, {in[0], in[1] / (b * b), base::checked_mul(in[2], b), base::checked_mul(in[3], b)});
 }
 
@@ -47,9 +46,9 @@ Status infer_to_depth(ir::InferContext& c) {
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
   const std::string mode = c.attrs().get_string("mode", "DCR");
   if (in[2] % b != 0 || in[3] % b != 0 || (mode != "DCR" && mode != "CRD"))
-    return model_error("pixels " + in.text() + ", mode " + mode,
-                       "height and width in multiples of " + std::to_string(b) + ", mode DCR or CRD",
-                       "SpaceToDepth", "pad the data");
+    return model_error({"pixels ", in.text(), ", mode ", mode},
+                       {"height and width in multiples of ", b, ", mode DCR or CRD"}, "SpaceToDepth",
+                       "pad the data");
   return output(c, {in[0], base::checked_mul(in[1], b * b), in[2] / b, in[3] / b});
 }
 

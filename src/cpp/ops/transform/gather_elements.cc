@@ -18,9 +18,9 @@ Status check_box(const ir::InferContext& c, int axis) {
     // Smaller along the other axes is allowed: the loop visits the indices' box only.
     fits = a == axis ? (data[a] > 0 || index.elements() == 0) : index[a] <= data[a];
   if (!fits)
-    return model_error("indices " + index.text() + " into " + data.text(),
-                       "indices of the same rank, not larger except along axis " + std::to_string(axis),
-                       "input indices", "correct the indices");
+    return model_error({"indices ", index.text(), " into ", data.text()},
+                       {"indices of the same rank, not larger except along axis ", axis}, "input indices",
+                       "correct the indices");
   return check_index_dtype(c, 1);
 }
 
@@ -63,8 +63,8 @@ Status infer_scatter(ir::InferContext& c) {
   if (c.shape(1) != c.shape(2) || c.dtype(0) != c.dtype(2) ||
       (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
     return model_error(
-        "updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text(),
-        "the shape of the indices " + c.shape(1).text() + " and a dtype like the data that can be reduced",
+        {"updates ", dtype_name(c.dtype(2)), c.shape(2).text()},
+        {"the shape of the indices ", c.shape(1).text(), " and a dtype like the data that can be reduced"},
         "input updates", "correct them");
   c.output(0, c.dtype(0), c.shape(0));
   return {};

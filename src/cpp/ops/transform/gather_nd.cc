@@ -20,9 +20,9 @@ Result<int> tuple_length(const Shape& data, const Shape& index, int64_t batch) {
     // Tuples into an empty axis are errors; without tuples, or without data to miss, there is nothing wrong.
     fits = data[static_cast<int>(batch) + a] > 0 || index.elements() == 0 || data.elements() > 0;
   if (!fits)
-    return model_error(
-        "indices " + index.text() + " into " + data.text() + " with " + std::to_string(batch) + " batch axes",
-        "equal batch axes and tuples of 1 to rank coordinates", "input indices", "correct the indices");
+    return model_error({"indices ", index.text(), " into ", data.text(), " with ", batch, " batch axes"},
+                       "equal batch axes and tuples of 1 to rank coordinates", "input indices",
+                       "correct the indices");
   return static_cast<int>(k);
 }
 
@@ -79,8 +79,8 @@ Status infer_scatter(ir::InferContext& c) {
   const bool fits = std::ranges::equal(updates, c.shape(2).dims()) && c.dtype(2) == c.dtype(0);
   // Sums and products of booleans are not defined by ONNX ScatterND; replacing them is.
   if (!fits || (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
-    return model_error("updates " + std::string(dtype_name(c.dtype(2))) + c.shape(2).text() +
-                           " for indices " + index.text() + " into " + data.text(),
+    return model_error({"updates ", dtype_name(c.dtype(2)), c.shape(2).text(), " for indices ", index.text(),
+                        " into ", data.text()},
                        "one slice of the data per index tuple, of a dtype that can be reduced",
                        "input updates", "correct the updates");
   c.output(0, c.dtype(0), data);

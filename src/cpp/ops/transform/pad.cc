@@ -23,7 +23,7 @@ Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const s
     for (int i = 0; i < rank; ++i) all.push_back(i);
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(all, rank));
   if (pads.size() != 2 * at.size())
-    return model_error(std::to_string(pads.size()) + " pads for " + std::to_string(at.size()) + " axes",
+    return model_error({pads.size(), " pads for ", at.size(), " axes"},
                        "two pads per axis (all begins, then all ends)", "input pads", "correct the pads");
   std::vector<int64_t> full(2 * rank, 0);
   for (size_t i = 0; i < at.size(); ++i) {
@@ -43,11 +43,10 @@ Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, co
     // Each pad crops at most the whole axis: both together may still leave something, but then one would read
     // before the data.
     if (!size || *size < 0 || pads[axis] < -in[axis] || pads[n + axis] < -in[axis])
-      return model_error("pads " + std::to_string(pads[axis]) + " and " + std::to_string(pads[n + axis]) +
-                             " on an axis of " + std::to_string(in[axis]),
+      return model_error({"pads ", pads[axis], " and ", pads[n + axis], " on an axis of ", in[axis]},
                          "a result of zero or more elements", "input pads", "correct the pads");
     if (mode != "constant" && in[axis] == 0 && *size > 0)
-      return model_error("mode " + mode + " on an empty axis", "elements to repeat", "input data",
+      return model_error({"mode ", mode, " on an empty axis"}, "elements to repeat", "input data",
                          "use mode constant");
     out[axis] = *size;
   }
@@ -103,7 +102,7 @@ std::vector<Segment> segments(const std::string& mode, int64_t before, int64_t d
 Status infer(ir::InferContext& c) {
   const std::string mode = c.attrs().get_string("mode", "constant");
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
-    return model_error("mode '" + mode + "'", "constant, reflect, edge or wrap", "attribute mode",
+    return model_error({"mode '", mode, "'"}, "constant, reflect, edge or wrap", "attribute mode",
                        "correct the mode");
   WALLE_ASSIGN(const std::vector<int64_t> pads, c.need_i64(1));
   std::vector<int64_t> axes;
@@ -116,9 +115,8 @@ Status infer(ir::InferContext& c) {
   if (c.has(2) && mode == "constant") {
     WALLE_ASSIGN(const Tensor* value, c.need(2));
     if (value->elements() != 1 || value->dtype() != c.dtype(0))
-      return model_error(
-          "a constant value " + std::string(dtype_name(value->dtype())) + value->shape().text(),
-          "one " + std::string(dtype_name(c.dtype(0))), "input constant_value", "correct the value");
+      return model_error({"a constant value ", dtype_name(value->dtype()), value->shape().text()},
+                         {"one ", dtype_name(c.dtype(0))}, "input constant_value", "correct the value");
   }
   c.output(0, c.dtype(0), out);
   return {};
@@ -164,9 +162,8 @@ Status lower(LowerContext& c) {
     regions = std::min(regions * static_cast<int64_t>(choices.back().size()), base::kMaxRegions + 1);
   }
   if (regions > base::kMaxRegions)
-    return resource_error(
-        "pads that repeat the data in more than " + std::to_string(base::kMaxRegions) + " pieces",
-        "fewer pieces", "Pad", "pad in several steps");
+    return resource_error({"pads that repeat the data in more than ", base::kMaxRegions, " pieces"},
+                          "fewer pieces", "Pad", "pad in several steps");
   raster::Raster r = product_of(choices, in, out);
   if (mode == "constant" && std::ranges::any_of(pads, [](int64_t p) { return p > 0; }))
     r.fill = c.has(2) && c.constant(c.in(2)) ? fill_of(*c.constant(c.in(2))) : raster::Fill{};

@@ -17,11 +17,9 @@ Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
       std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
   // Asked together: a delta of 0 gives infinity or NaN, and only the message names it.
   if (delta == T{0} || !std::isfinite(count) || count > static_cast<double>(kMaxRange))
-    return model_error(
-        "start " + std::to_string(start) + ", limit " + std::to_string(limit) + ", delta " +
-            std::to_string(delta),
-        "finite numbers, a delta other than zero, at most " + std::to_string(kMaxRange) + " elements",
-        "Range", "correct the inputs");
+    return model_error({"start ", start, ", limit ", limit, ", delta ", delta},
+                       {"finite numbers, a delta other than zero, at most ", kMaxRange, " elements"}, "Range",
+                       "correct the inputs");
   const auto n = static_cast<int64_t>(std::max(count, 0.0));
   WALLE_ASSIGN(Tensor out, Tensor::allocate(tensor::kDTypeOf<Made>, Shape{n}));
   Made* p = out.as_mutable<Made>().data();
@@ -43,8 +41,7 @@ Status infer(ir::InferContext& c) {
   for (int i = 0; i < 3; ++i) {
     WALLE_ASSIGN(value[i], c.need(i));
     if (value[i]->elements() != 1 || value[i]->dtype() != value[0]->dtype())
-      return model_error("input " + std::to_string(i) + " of " + std::string(dtype_name(value[i]->dtype())) +
-                             value[i]->shape().text(),
+      return model_error({"input ", i, " of ", dtype_name(value[i]->dtype()), value[i]->shape().text()},
                          "three scalars of one dtype", "Range", "correct the inputs");
   }
   Status status;
@@ -56,7 +53,7 @@ Status infer(ir::InferContext& c) {
     if constexpr (!std::is_same_v<T, bool>) status = fill_range<T, Wide>(c, number(0), number(1), number(2));
   });
   if (!known || value[0]->dtype() == DType::boolean)
-    return model_error("a range of " + std::string(dtype_name(value[0]->dtype())),
+    return model_error({"a range of ", dtype_name(value[0]->dtype())},
                        "a range of integers or floats of at least 16 bits", "Range", "cast the inputs");
   return status;
 }

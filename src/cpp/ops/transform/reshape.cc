@@ -20,15 +20,14 @@ Status infer(ir::InferContext& c) {
       continue;
     }
     if (dims[i] < 0 || __builtin_mul_overflow(known, dims[i], &known))
-      return model_error("target dimension " + std::to_string(dims[i]),
-                         "sizes of zero or more and at most one -1", "input shape",
-                         "correct the target shape");
+      return model_error({"target dimension ", dims[i]}, "sizes of zero or more and at most one -1",
+                         "input shape", "correct the target shape");
   }
   // Beside an axis of size 0 any size would do for -1; 0 is what the element count says.
   if (unknown >= 0) dims[unknown] = known ? in.elements() / known : 0;
   WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Reshape"));
   if (out.elements() != in.elements())
-    return model_error("a reshape of " + in.text() + " to " + out.text(), "equal element counts",
+    return model_error({"a reshape of ", in.text(), " to ", out.text()}, "equal element counts",
                        "input shape", "correct the target shape");
   c.output(0, c.dtype(0), out);
   return {};

@@ -10,18 +10,18 @@ Status infer(ir::InferContext& c) {
   const int64_t time = c.attrs().get_int("time_axis", 0);
   // ONNX allows these two orders only (opset 10).
   if (in.rank() < 2 || batch == time || batch < 0 || batch > 1 || time < 0 || time > 1)
-    return model_error(
-        "batch_axis " + std::to_string(batch) + " and time_axis " + std::to_string(time) + " on " + in.text(),
-        "axes 0 and 1 in one or the other order, rank 2 or more", "attributes", "correct the axes");
+    return model_error({"batch_axis ", batch, " and time_axis ", time, " on ", in.text()},
+                       "axes 0 and 1 in one or the other order, rank 2 or more", "attributes",
+                       "correct the axes");
   // Each length is a region of its own, so their values are needed before anything is lowered.
   WALLE_ASSIGN(const std::vector<int64_t> lens, c.need_i64(1));
   if (static_cast<int64_t>(lens.size()) != in[static_cast<int>(batch)])
-    return model_error(std::to_string(lens.size()) + " lengths for " + in.text(),
-                       "one length per batch entry", "input sequence_lens", "correct them");
+    return model_error({lens.size(), " lengths for ", in.text()}, "one length per batch entry",
+                       "input sequence_lens", "correct them");
   for (int64_t n : lens)
     if (n < 0 || n > in[static_cast<int>(time)])
-      return model_error("length " + std::to_string(n), "0 to " + std::to_string(in[static_cast<int>(time)]),
-                         "input sequence_lens", "correct it");
+      return model_error({"length ", n}, {"0 to ", in[static_cast<int>(time)]}, "input sequence_lens",
+                         "correct it");
   c.output(0, c.dtype(0), in);
   return {};
 }
@@ -33,8 +33,7 @@ Status lower(LowerContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> lens, ints_of(c, 1));
   // Two regions per entry, counted before they are made.
   if (std::ssize(lens) > base::kMaxRegions / 2)
-    return resource_error(std::to_string(lens.size()) + " sequences",
-                          "at most " + std::to_string(base::kMaxRegions / 2), "ReverseSequence",
+    return resource_error({lens.size(), " sequences"}, {"at most ", base::kMaxRegions / 2}, "ReverseSequence",
                           "reverse smaller batches");
   const std::vector<int64_t> zeros(in.rank(), 0);
   const std::vector<int64_t> ones(in.rank(), 1);

@@ -39,9 +39,9 @@ Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
     for (size_t i = 0; i < n; ++i) axes.push_back(static_cast<int64_t>(i));
   if (steps.empty()) steps.assign(n, 1);
   if (ends.size() != n || axes.size() != n || steps.size() != n)
-    return model_error(std::to_string(n) + " starts, " + std::to_string(ends.size()) + " ends, " +
-                           std::to_string(axes.size()) + " axes, " + std::to_string(steps.size()) + " steps",
-                       "as many of each", "Slice inputs", "correct the lists");
+    return model_error(
+        {n, " starts, ", ends.size(), " ends, ", axes.size(), " axes, ", steps.size(), " steps"},
+        "as many of each", "Slice inputs", "correct the lists");
   // An axis twice has no defined order.
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, data.rank()));
   const size_t rank = data.rank();

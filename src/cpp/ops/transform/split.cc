@@ -15,21 +15,19 @@ Result<std::vector<int64_t>> part_sizes(ir::InferContext& c, int64_t dim) {
     int64_t left = dim;
     for (int64_t s : sizes) left = s < 0 || s > left ? -1 : left - s;
     if (static_cast<int64_t>(sizes.size()) != outputs || left != 0)
-      return model_error(std::to_string(sizes.size()) + " split sizes for " + std::to_string(outputs) +
-                             " outputs of an axis of " + std::to_string(dim),
+      return model_error({sizes.size(), " split sizes for ", outputs, " outputs of an axis of ", dim},
                          "one size per output, summing to the axis", "input split", "correct the sizes");
     return sizes;
   }
   // num_outputs since opset 18; before it the number of outputs said it.
   const int64_t parts = c.attrs().get_int("num_outputs", outputs);
   if (parts != outputs || parts < 1)
-    return model_error(
-        "num_outputs " + std::to_string(parts) + " with " + std::to_string(outputs) + " outputs",
-        "equal numbers", "attribute num_outputs", "correct it");
+    return model_error({"num_outputs ", parts, " with ", outputs, " outputs"}, "equal numbers",
+                       "attribute num_outputs", "correct it");
   // Before opset 18 parts had to be equal; num_outputs allows a shorter last one.
   if (!c.attrs().has("num_outputs") && dim % parts != 0)
-    return model_error("an axis of " + std::to_string(dim) + " in " + std::to_string(parts) + " parts",
-                       "a multiple of the parts", "Split", "give the sizes in input split");
+    return model_error({"an axis of ", dim, " in ", parts, " parts"}, "a multiple of the parts", "Split",
+                       "give the sizes in input split");
   const int64_t size = (dim + parts - 1) / parts;
   std::vector<int64_t> sizes;
   // Clamped: 5 elements in 4 parts are 2, 2, 1 and 0.

@@ -17,8 +17,8 @@ Status infer_squeeze(ir::InferContext& c) {
     for (int a : at) {
       // ONNX refuses to drop an axis that has more than one element; NumPy does the same.
       if (in[a] != 1)
-        return model_error("axis " + std::to_string(a) + " of " + in.text(), "an axis of size 1",
-                           "input axes", "correct the axes");
+        return model_error({"axis ", a, " of ", in.text()}, "an axis of size 1", "input axes",
+                           "correct the axes");
       drop[a] = true;
     }
   } else {
@@ -37,8 +37,8 @@ Status infer_unsqueeze(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const std::vector<int64_t> axes, c.need_i64(1));
   if (std::ssize(axes) + in.rank() > base::kMaxRank)
-    return model_error(std::to_string(axes.size()) + " axes added to " + in.text(),
-                       "a rank of at most " + std::to_string(base::kMaxRank), "Unsqueeze", "use fewer axes");
+    return model_error({axes.size(), " axes added to ", in.text()}, {"a rank of at most ", base::kMaxRank},
+                       "Unsqueeze", "use fewer axes");
   // Axes of Unsqueeze count in the result.
   const int rank = in.rank() + static_cast<int>(axes.size());
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, rank));
@@ -55,8 +55,8 @@ Status infer_flatten(ir::InferContext& c) {
   const int64_t axis = given < 0 ? given + in.rank() : given;
   // Flatten's axis may be the rank itself: [all, 1].
   if (axis < 0 || axis > in.rank())
-    return model_error("axis " + std::to_string(given), "an axis in [-rank, rank] of " + in.text(),
-                       "attribute axis", "correct the axis");
+    return model_error({"axis ", given}, {"an axis in [-rank, rank] of ", in.text()}, "attribute axis",
+                       "correct the axis");
   const auto a = static_cast<int>(axis);
   c.output(0, c.dtype(0), Shape{in.product(0, a), in.product(a, in.rank())});
   return {};

@@ -10,16 +10,15 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> repeats, c.need_i64(1));
   if (static_cast<int>(repeats.size()) != c.rank(0))
-    return model_error(std::to_string(repeats.size()) + " repeats for " + c.shape(0).text(),
-                       "one repeat per axis", "input repeats", "correct the repeats");
+    return model_error({repeats.size(), " repeats for ", c.shape(0).text()}, "one repeat per axis",
+                       "input repeats", "correct the repeats");
   Shape out = c.shape(0);
   for (int a = 0; a < out.rank(); ++a) {
     const int64_t n = repeats[a];
     const auto size = base::checked_mul(out[a], n);
     // Products of a file's numbers, before any is believed.
     if (n < 0 || !size)
-      return model_error("repeat " + std::to_string(n), "zero or more", "input repeats",
-                         "correct the repeats");
+      return model_error({"repeat ", n}, "zero or more", "input repeats", "correct the repeats");
     out[a] = *size;
   }
   WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Tile"));

@@ -16,8 +16,8 @@ Result<std::vector<int>> permutation(const ir::Attributes& attrs, int rank) {
   for (int64_t p : perm) {
     // `seen` last: it is indexed by what was just checked.
     if (p < 0 || p >= rank || seen[p] || std::ssize(perm) != rank)
-      return model_error("perm of " + std::to_string(perm.size()) + " entries with " + std::to_string(p),
-                         "a permutation of 0.." + std::to_string(rank - 1), "attribute perm", "correct perm");
+      return model_error({"perm of ", perm.size(), " entries with ", p}, {"a permutation of 0..", rank - 1},
+                         "attribute perm", "correct perm");
     seen[p] = true;
     out.push_back(static_cast<int>(p));
   }

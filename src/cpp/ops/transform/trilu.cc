@@ -21,15 +21,14 @@ std::pair<int64_t, int64_t> kept(bool upper, int64_t row, int64_t k, int64_t col
 // Offsets beyond the corners give the whole matrix or nothing, as the ones at the corners do.
 Result<int64_t> diagonal(const std::vector<int64_t>& given, const Shape& in) {
   if (given.size() > 1)
-    return model_error(std::to_string(given.size()) + " values", "one diagonal offset", "input k",
-                       "correct k");
+    return model_error({given.size(), " values"}, "one diagonal offset", "input k", "correct k");
   const int64_t limit = in[in.rank() - 1] + in[in.rank() - 2];
   return given.empty() ? 0 : std::clamp(given[0], -limit, limit);
 }
 
 Status infer(ir::InferContext& c) {
   if (c.rank(0) < 2)
-    return model_error("data " + c.shape(0).text(), "matrices (rank 2 or more)", "input 0", "add an axis");
+    return model_error({"data ", c.shape(0).text()}, "matrices (rank 2 or more)", "input 0", "add an axis");
   if (c.has(1)) {
     WALLE_ASSIGN(const std::vector<int64_t> k, c.need_i64(1));
     WALLE_TRY(diagonal(k, c.shape(0)));

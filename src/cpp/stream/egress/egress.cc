@@ -11,12 +11,8 @@ namespace walle::stream {
 namespace {
 // Of the group "task", not "argument": the caller did nothing wrong, the task's policy says no, and the task
 // manager treats the two differently.
-Error denied(std::string given, std::string expected, const std::string& task, const std::string& feature,
-             std::string next) {
-  return Error(base::ErrorGroup::task, {.given = std::move(given),
-                                        .expected = std::move(expected),
-                                        .where = "egress of feature '" + feature + "' by task '" + task + "'",
-                                        .next = std::move(next)});
+Error denied(Text given, Text expected, Text task, Text feature, Text next) {
+  return task_error(given, expected, {"egress of feature '", feature, "' by task '", task, "'"}, next);
 }
 
 // Linear, as policy_for(): a device has tens of features and a feature tens of columns, and a send is
@@ -109,7 +105,7 @@ Status EgressGate::check_policy(const EgressPolicy& p) {
   // minimum_events of 0 would let rows out that summarise nothing; whoever wants no minimum says 1.
   if (p.task.empty() || p.feature.empty() || p.bytes_per_day < 0 || p.sends_per_day < 0 ||
       p.minimum_events < 1)
-    return argument_error("policy of task '" + p.task + "' for feature '" + p.feature + "'",
+    return argument_error({"policy of task '", p.task, "' for feature '", p.feature, "'"},
                           "both names, budgets of at least 0, at least 1 event", "egress policy",
                           "correct the policy");
   return {};
@@ -163,20 +159,19 @@ Status EgressGate::check_columns(const EgressPolicy& p, const std::vector<Column
   const std::string& feature = p.feature;
   // Consent before columns: a user who has not agreed should not be told which column was wrong.
   if (!p.consent.empty() && !ledger_->consented(p.consent))
-    return denied("no consent of class '" + p.consent + "'", "the user's consent", task, feature,
+    return denied({"no consent of class '", p.consent, "'"}, "the user's consent", task, feature,
                   "ask the user, or send less");
   for (const Column& c : columns) {
     const FeatureField* field = field_of(p, c.name);
     const std::string path = c.path.empty() ? "" : " (" + c.path + ")";
     if (!field)
-      return denied("column '" + c.name + "'" + path, "the fields of the policy", task, feature,
+      return denied({"column '", c.name, "'", path}, "the fields of the policy", task, feature,
                     "select the listed fields, or have the policy changed");
     // Labels are ordered (open < personal < secret), so a policy names the highest that it lets through.
     if (c.sensitivity > field->highest)
-      return denied(
-          "column '" + c.name + "'" + path + " labelled " + std::string(sensitivity_name(c.sensitivity)),
-          "at most " + std::string(sensitivity_name(field->highest)), task, feature,
-          "add noise, or leave it out");
+      return denied({"column '", c.name, "'", path, " labelled ", sensitivity_name(c.sensitivity)},
+                    {"at most ", sensitivity_name(field->highest)}, task, feature,
+                    "add noise, or leave it out");
   }
   return {};
 }
@@ -187,12 +182,12 @@ Status EgressGate::check_cells(const EgressPolicy& p, const Batch& batch) const 
     for (const Cell& cell : c.cells) {
       const auto type = type_of(cell);
       if (type && !fits(*type, field->type))
-        return denied("a " + std::string(feature_type_name(*type)) + " in column '" + c.name + "'",
-                      "a " + std::string(feature_type_name(field->type)), p.task, p.feature,
+        return denied({"a ", feature_type_name(*type), " in column '", c.name, "'"},
+                      {"a ", feature_type_name(field->type)}, p.task, p.feature,
                       "send what the feature's schema says");
       if (field->max_size && size_of(cell) > field->max_size)
-        return denied("a value of size " + std::to_string(size_of(cell)) + " in column '" + c.name + "'",
-                      "at most " + std::to_string(field->max_size), p.task, p.feature,
+        return denied({"a value of size ", size_of(cell), " in column '", c.name, "'"},
+                      {"at most ", field->max_size}, p.task, p.feature,
                       "send what the feature's schema says");
     }
   }
@@ -211,8 +206,8 @@ Result<Permit> EgressGate::permit(const std::string& task, const std::string& fe
   WALLE_TRY(check_cells(p, batch));
   for (size_t r = 0; r < batch.rows(); ++r)
     if (batch.support_of(r) < p.minimum_events)
-      return denied("a row that summarises " + std::to_string(batch.support_of(r)) + " events",
-                    "at least " + std::to_string(p.minimum_events), task, feature,
+      return denied({"a row that summarises ", batch.support_of(r), " events"},
+                    {"at least ", p.minimum_events}, task, feature,
                     "wait for more events, or filter such rows");
   // Packed before the budget is asked: what counts is what would leave.
   Permit out;
@@ -281,12 +276,11 @@ Status EgressGate::check_budget(const EgressPolicy& p, const LedgerEntry& entry)
     spent.sends += waiting->second.sends;
   }
   if (entry.bytes > p.bytes_per_day - spent.bytes)
-    return denied(std::to_string(entry.bytes) + " bytes after " + std::to_string(spent.bytes) + " today",
-                  "at most " + std::to_string(p.bytes_per_day) + " a day", p.task, p.feature,
-                  "send less, or tomorrow");
+    return denied({entry.bytes, " bytes after ", spent.bytes, " today"},
+                  {"at most ", p.bytes_per_day, " a day"}, p.task, p.feature, "send less, or tomorrow");
   if (spent.sends + 1 > p.sends_per_day)
-    return denied("send number " + std::to_string(spent.sends + 1) + " today",
-                  "at most " + std::to_string(p.sends_per_day), p.task, p.feature, "collect more per send");
+    return denied({"send number ", spent.sends + 1, " today"}, {"at most ", p.sends_per_day}, p.task,
+                  p.feature, "collect more per send");
   return {};
 }
 

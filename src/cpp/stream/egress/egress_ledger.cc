@@ -175,9 +175,9 @@ Status EgressLedger::close_day(int64_t now) {
 
 Status EgressLedger::check(const LedgerEntry& e) const {
   if (e.task.size() + e.feature.size() <= kMaxNames) return {};
-  return argument_error("names of " + std::to_string(e.task.size() + e.feature.size()) + " bytes",
-                        "names that a ledger can hold, together at most " + std::to_string(kMaxNames),
-                        "egress ledger", "choose shorter names");
+  return argument_error({"names of ", e.task.size() + e.feature.size(), " bytes"},
+                        {"names that a ledger can hold, together at most ", kMaxNames}, "egress ledger",
+                        "choose shorter names");
 }
 
 Status EgressLedger::record(const LedgerEntry& e) {

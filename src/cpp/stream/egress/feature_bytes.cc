@@ -62,8 +62,8 @@ Result<Batch> unpack_batch(std::string_view bytes) {
   base::ByteReader in(bytes);
   Batch out;
   const auto damaged = [&] {
-    return model_error("damaged rows of a feature, " + std::to_string(bytes.size()) + " bytes",
-                       "what a gate's send returned", "unpack_batch", "ask for the bytes again");
+    return model_error({"damaged rows of a feature, ", bytes.size(), " bytes"}, "what a gate's send returned",
+                       "unpack_batch", "ask for the bytes again");
   };
   if (!read_columns(in, out)) return damaged();
   // A row takes its time, and a tag for every column.

@@ -48,10 +48,9 @@ Result<std::unique_ptr<Outbox>> Outbox::open(Env& env, const std::string& path, 
   if (options.max_bytes == 0 || options.max_records == 0 || options.max_bytes > kMostBytes ||
       options.max_records * kRecordOverhead > kMostBytes)
     return argument_error(
-        std::to_string(options.max_bytes) + " bytes and " + std::to_string(options.max_records) + " records",
-        "at least 1, at most " + std::to_string(kMostBytes) + " bytes and " +
-            std::to_string(kMostBytes / kRecordOverhead) + " records",
-        "outbox '" + path + "'", "correct the limits");
+        {options.max_bytes, " bytes and ", options.max_records, " records"},
+        {"at least 1, at most ", kMostBytes, " bytes and ", kMostBytes / kRecordOverhead, " records"},
+        {"outbox '", path, "'"}, "correct the limits");
   WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kKind));
   using Found = store::TwinFile::Found;
   const Found found = file.found();
@@ -179,7 +178,7 @@ Status Outbox::checkpoint(const OutboxStep& step) {
 
 Status Outbox::write(const std::string& content) {
   if (read_only_)
-    return resource_error("a change of an outbox", "one opened for writing", "'" + file_.path() + "'",
+    return resource_error("a change of an outbox", "one opened for writing", {"'", file_.path(), "'"},
                           "open it without read_only");
   return content == file_.content() ? Status() : file_.write(content);
 }

@@ -27,9 +27,9 @@ Status check_name(std::string_view what, std::string_view name) {
   const bool printable = std::all_of(name.begin(), name.end(),
                                      [](char c) { return static_cast<unsigned char>(c) >= 32 && c != '"'; });
   if (!name.empty() && name.size() <= kMaxName && printable) return {};
-  return argument_error(std::string(what) + " name '" + std::string(name.substr(0, kShownName)) + "'",
-                        "1 to " + std::to_string(kMaxName) + " printable characters without quotes",
-                        "catalogue", "choose another name");
+  return argument_error({what, " name '", name.substr(0, kShownName), "'"},
+                        {"1 to ", kMaxName, " printable characters without quotes"}, "catalogue",
+                        "choose another name");
 }
 
 // Whether `next` may take the place of `old`: what is recorded stays readable.
@@ -48,7 +48,7 @@ Status check_fields(const std::vector<FieldDecl>& fields, const std::string& whe
     // Quadratic in at most 64 fields.
     for (size_t k = 0; k < i; ++k)
       if (fields[k].name == fields[i].name)
-        return argument_error("field '" + fields[i].name + "' twice", "distinct names", where, "rename one");
+        return argument_error({"field '", fields[i].name, "' twice"}, "distinct names", where, "rename one");
   }
   return {};
 }
@@ -61,10 +61,10 @@ std::vector<FieldDecl>::iterator field_named(EventDecl& event, std::string_view 
   return std::ranges::find(event.fields, name, &FieldDecl::name);
 }
 
-Error lowers(const std::string& field, Sensitivity from, Sensitivity to, const std::string& where) {
-  return argument_error("field '" + field + "' labelled " + std::string(sensitivity_name(to)),
-                        "at least " + std::string(sensitivity_name(from)) + ", as it was declared before",
-                        where, "keep the label, or lower it in the log for new events (EventLog.lower)");
+Error lowers(Text field, Sensitivity from, Sensitivity to, Text where) {
+  return argument_error({"field '", field, "' labelled ", sensitivity_name(to)},
+                        {"at least ", sensitivity_name(from), ", as it was declared before"}, where,
+                        "keep the label, or lower it in the log for new events (EventLog.lower)");
 }
 
 // What lowered `next`'s labels before stays known; false with the field whose label would fall.
@@ -79,8 +79,8 @@ const FieldDecl* keep_labels(const EventDecl& old, EventDecl& next) {
   return nullptr;
 }
 
-Error full(std::string_view what, size_t limit) {
-  return resource_error("too many " + std::string(what), "at most " + std::to_string(limit), "catalogue",
+Error full(Text what, size_t limit) {
+  return resource_error({"too many ", what}, {"at most ", limit}, "catalogue",
                         "use a field for what differs, not one name each");
 }
 }  // namespace
@@ -125,10 +125,10 @@ Result<uint16_t> Catalog::declare(EventDecl event) {
   const auto known = find_event(event.name);
   if (!known && events_.size() >= kMaxEvents) return full("events", kMaxEvents);
   // Asked before anything is interned: a refused declaration leaves no names behind.
-  if (event.fields.size() > kMaxFields) return full("fields of '" + event.name + "'", kMaxFields);
+  if (event.fields.size() > kMaxFields) return full({"fields of '", event.name, "'"}, kMaxFields);
   const std::string where = "event '" + event.name + "'";
   if (known && !extends(events_[*known], event))
-    return argument_error("another declaration of " + where, "the same kind and leading fields", where,
+    return argument_error({"another declaration of ", where}, "the same kind and leading fields", where,
                           "append new fields at the end, or declare an event under a new name");
   WALLE_TRY(check_fields(event.fields, where));
   if (const FieldDecl* falls = known ? keep_labels(events_[*known], event) : nullptr)
@@ -155,7 +155,7 @@ Status Catalog::adopt(const EventDecl& event) {
   EventDecl all = events_[*known];
   const std::string where = "event '" + event.name + "'";
   if (all.kind != event.kind)
-    return argument_error(where + " of another kind", fb_name(all.kind), where,
+    return argument_error({where, " of another kind"}, fb_name(all.kind), where,
                           "declare the kind that the log has, or an event under a new name");
   for (const FieldDecl& f : event.fields) {
     const auto at = field_named(all, f.name);
@@ -164,10 +164,9 @@ Status Catalog::adopt(const EventDecl& event) {
       continue;
     }
     if (at->type != f.type)
-      return argument_error("another declaration of " + where + ": field '" + f.name + "' of type " +
-                                std::string(field_type_name(f.type)),
-                            std::string(field_type_name(at->type)), where,
-                            "declare a field under a new name");
+      return argument_error(
+          {"another declaration of ", where, ": field '", f.name, "' of type ", field_type_name(f.type)},
+          field_type_name(at->type), where, "declare a field under a new name");
     at->sensitivity = std::max(at->sensitivity, f.sensitivity);
   }
   return declare(std::move(all)).status();
@@ -175,8 +174,8 @@ Status Catalog::adopt(const EventDecl& event) {
 
 Result<EventDecl*> Catalog::known_event(std::string_view name) {
   if (const auto id = find_event(name)) return &events_[*id];
-  return argument_error("event '" + std::string(name.substr(0, kMaxName)) + "'", "a declared event",
-                        "catalogue", "declare it first, or correct its name");
+  return argument_error({"event '", name.substr(0, kMaxName), "'"}, "a declared event", "catalogue",
+                        "declare it first, or correct its name");
 }
 
 Status Catalog::extend(std::string_view event, FieldDecl field) {
@@ -195,11 +194,11 @@ Status Catalog::lower(std::string_view event, std::string_view field, Sensitivit
   const auto at = field_named(*known, field);
   const std::string where = "event '" + known->name + "'";
   if (at == known->fields.end())
-    return argument_error("field '" + std::string(field.substr(0, kMaxName)) + "'", "a declared field", where,
+    return argument_error({"field '", field.substr(0, kMaxName), "'"}, "a declared field", where,
                           "correct its name");
   if (to > at->sensitivity)
-    return argument_error("label " + std::string(sensitivity_name(to)) + " for field '" + at->name + "'",
-                          "at most " + std::string(sensitivity_name(at->sensitivity)), where,
+    return argument_error({"label ", sensitivity_name(to), " for field '", at->name, "'"},
+                          {"at most ", sensitivity_name(at->sensitivity)}, where,
                           "declare the field with the higher label");
   // Never back: an earlier lowering may have named a higher number.
   if (at->sensitivity == Sensitivity::secret && to < Sensitivity::secret)

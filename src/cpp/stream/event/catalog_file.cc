@@ -14,7 +14,7 @@ Result<CatalogFile> CatalogFile::open(Env& env, const std::string& dir) {
   const store::TwinFile::Found found = out.file_.found();
   if (found == store::TwinFile::Found::damaged)
     return model_error("a damaged catalogue: neither copy has its checksum", "one whole copy",
-                       "'" + path + "' and its twin", "restore one of the two files, or move the log away");
+                       {"'", path, "' and its twin"}, "restore one of the two files, or move the log away");
   if (found != store::TwinFile::Found::nothing) {
     WALLE_ASSIGN(out.stored_, Catalog::parse(out.file_.content()));
   }

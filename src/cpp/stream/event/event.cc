@@ -13,9 +13,9 @@ constexpr size_t kFieldBytes = 2;  // position and type in front of a content's 
 constexpr size_t kNumberBytes = kFieldBytes + 8;
 constexpr size_t kTextBytes = kFieldBytes + 4;  // and the text
 
-Error damaged(std::string_view what) {
-  return model_error("a record with " + std::string(what), "an event record of this catalogue",
-                     "event record", "open the log with the catalogue it was written with");
+Error damaged(Text what) {
+  return model_error({"a record with ", what}, "an event record of this catalogue", "event record",
+                     "open the log with the catalogue it was written with");
 }
 }  // namespace
 
@@ -82,9 +82,8 @@ Result<Event> read_record(std::span<const std::byte> bytes, const Catalog& catal
   e.page_instance = r.get<uint64_t>();
   e.own_ts = e.flags & kHasOwnTime ? r.get<int64_t>() : e.ts;
   if (!r.ok()) return damaged("a cut head");
-  if (e.event >= catalog.events().size()) return damaged("unknown event id " + std::to_string(e.event));
-  if (e.page >= catalog.page_count(e.event))
-    return damaged("unknown page or state id " + std::to_string(e.page));
+  if (e.event >= catalog.events().size()) return damaged({"unknown event id ", e.event});
+  if (e.page >= catalog.page_count(e.event)) return damaged({"unknown page or state id ", e.page});
   const auto& fields = catalog.events()[e.event].fields;
   // Fields declared since the event was written are absent from it.
   values.assign(fields.size(), Value());
@@ -101,23 +100,21 @@ Status check_contents(const Catalog& catalog, uint16_t event, std::span<const Va
   const EventDecl& decl = catalog.events()[event];
   const auto where = [&] { return "event '" + decl.name + "'"; };  // made only for an error: it costs 30 ns
   if (contents.size() > decl.fields.size())
-    return argument_error(std::to_string(contents.size()) + " contents",
-                          std::to_string(decl.fields.size()) + " declared fields", where(),
+    return argument_error({contents.size(), " contents"}, {decl.fields.size(), " declared fields"}, where(),
                           "declare the further fields first");
   for (size_t i = 0; i < contents.size(); ++i) {
     const Value& v = contents[i];
     if (!v.present) continue;
     const FieldDecl& f = decl.fields[i];
     if (v.type != f.type)
-      return argument_error(
-          "a value of type " + std::string(field_type_name(v.type)) + " for field '" + f.name + "'",
-          std::string(field_type_name(f.type)), where(), "convert the value or declare another field");
+      return argument_error({"a value of type ", field_type_name(v.type), " for field '", f.name, "'"},
+                            field_type_name(f.type), where(), "convert the value or declare another field");
     if (v.type == FieldType::text && v.text.size() > kMaxTextBytes)
-      return argument_error("a text of " + std::to_string(v.text.size()) + " bytes in field '" + f.name + "'",
-                            "at most " + std::to_string(kMaxTextBytes) + " bytes", where(),
+      return argument_error({"a text of ", v.text.size(), " bytes in field '", f.name, "'"},
+                            {"at most ", kMaxTextBytes, " bytes"}, where(),
                             "store it elsewhere and record its name");
     if (v.type == FieldType::f64 && !std::isfinite(v.d))
-      return argument_error("a value that is not finite in field '" + f.name + "'", "a finite number",
+      return argument_error({"a value that is not finite in field '", f.name, "'"}, "a finite number",
                             where(), "leave the field out");
   }
   return {};

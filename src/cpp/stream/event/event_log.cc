@@ -13,10 +13,10 @@ constexpr int64_t kLateUs = kMinuteUs;
 // century is seconds.
 constexpr int64_t kMostSeconds = 100'000'000'000;
 
-Error too_early(int64_t ts, const std::string& event) {
+Error too_early(int64_t ts, Text event) {
   const bool seconds = ts < kMostSeconds;
-  return argument_error("time " + std::to_string(ts) + ", which as microseconds lies before 2000",
-                        "microseconds since 1970", "append of '" + event + "'",
+  return argument_error({"time ", ts, ", which as microseconds lies before 2000"}, "microseconds since 1970",
+                        {"append of '", event, "'"},
                         seconds ? "it looks like seconds: multiply it by 1,000,000"
                                 : "it looks like milliseconds: multiply it by 1,000");
 }
@@ -26,7 +26,7 @@ Status EventLog::check_process() const {
   if (process_ == base::fork_generation()) [[likely]]
     return {};
   return resource_error("an event log that was opened before fork(), used in the child",
-                        "the process that opened it", "event log '" + dir_ + "'",
+                        "the process that opened it", {"event log '", dir_, "'"},
                         "open a reader of its own in the child (read_only=True), or close the log before "
                         "fork() and open it in one of the two");
 }
@@ -34,8 +34,8 @@ Status EventLog::check_process() const {
 Status EventLog::check_writable(std::string_view what) const {
   WALLE_TRY(check_process());
   if (!options_.read_only) return {};
-  return argument_error(std::string(what) + " of an event log that only reads", "a log opened for writing",
-                        "event log '" + dir_ + "'", "open it without read_only");
+  return argument_error({what, " of an event log that only reads"}, "a log opened for writing",
+                        {"event log '", dir_, "'"}, "open it without read_only");
 }
 
 Status EventLog::declare(const EventDecl& event) {
@@ -86,9 +86,8 @@ Result<uint64_t> EventLog::cursor(const std::string& reader) {
 Status EventLog::set_cursor(const std::string& reader, uint64_t seq) {
   WALLE_TRY(check_writable("set_cursor()"));
   if (seq > last_seq())
-    return argument_error("place " + std::to_string(seq) + " of reader '" + reader + "'",
-                          "at most " + std::to_string(last_seq()) + ", the newest event's number",
-                          "event log '" + dir_ + "'",
+    return argument_error({"place ", seq, " of reader '", reader, "'"},
+                          {"at most ", last_seq(), ", the newest event's number"}, {"event log '", dir_, "'"},
                           "name the last event that was handled; events to come would be skipped");
   return state_->set_cursor(reader, seq);
 }
@@ -112,24 +111,21 @@ Status EventLog::acknowledge(const std::vector<Loss>& seen) {
 
 Status EventLog::check_event(const Event& e) {
   if (e.event >= catalog_.events().size())
-    return argument_error("event id " + std::to_string(e.event),
-                          "below " + std::to_string(catalog_.events().size()), "append",
+    return argument_error({"event id ", e.event}, {"below ", catalog_.events().size()}, "append",
                           "declare the event first");
   const EventDecl& decl = catalog_.events()[e.event];
   if (e.page >= catalog_.page_count(e.event))
-    return argument_error("page or state id " + std::to_string(e.page),
-                          "below " + std::to_string(catalog_.page_count(e.event)),
-                          "append of '" + decl.name + "'", "intern the name first");
+    return argument_error({"page or state id ", e.page}, {"below ", catalog_.page_count(e.event)},
+                          {"append of '", decl.name, "'"}, "intern the name first");
   WALLE_TRY(check_contents(catalog_, e.event, e.contents));
   // The bound may be old, because only maintain() renews it: asked again before anything is refused.
   if (e.ts > latest_ts_.load(std::memory_order_relaxed)) [[unlikely]]
     latest_ts_.store(env_.wall_us() + kMaxAheadUs, std::memory_order_relaxed);
   if (e.ts < kLeastTimeUs && e.ts >= 0) return too_early(e.ts, decl.name);
   if (e.ts < 0 || e.ts > latest_ts_.load(std::memory_order_relaxed))
-    return argument_error(
-        "time " + std::to_string(e.ts) + " us, more than a day ahead of the device's clock or negative",
-        "microseconds since 1970, by the device's clock", "append of '" + decl.name + "'",
-        "check the unit and the source of the time");
+    return argument_error({"time ", e.ts, " us, more than a day ahead of the device's clock or negative"},
+                          "microseconds since 1970, by the device's clock", {"append of '", decl.name, "'"},
+                          "check the unit and the source of the time");
   return {};
 }
 
@@ -185,10 +181,9 @@ Result<Event> EventLog::append(Event e, bool durable) {
   const size_t most = least + kOwnTimeBytes + (sealed_ ? base::kSealBytes : 0);
   if (!journal_->reserve(most)) {
     if (most > journal_->max_payload())
-      return argument_error("an event of " + std::to_string(least) + " bytes",
-                            "at most " + std::to_string(journal_->max_payload() - (most - least)),
-                            "append of '" + decl.name + "'",
-                            "store large contents elsewhere and record their name");
+      return argument_error(
+          {"an event of ", least, " bytes"}, {"at most ", journal_->max_payload() - (most - least)},
+          {"append of '", decl.name, "'"}, "store large contents elsewhere and record their name");
     WALLE_TRY(compact());  // nobody maintained the log in time
     if (!journal_->reserve(most))
       return resource_error("no space in the journal after compaction", "space for one event", "append",

@@ -30,8 +30,8 @@ bool matches(const EraseRule& rule, const Catalog& catalog, const Event& e) {
   return v && (!rule.value || same_or_as_float(*v, *rule.value));
 }
 
-Error unknown(std::string_view what, const std::string& name) {
-  return argument_error(std::string(what) + " '" + name + "'", "a declared one", "erase()",
+Error unknown(Text what, Text name) {
+  return argument_error({what, " '", name, "'"}, "a declared one", "erase()",
                         "correct its name; what was never declared was never recorded");
 }
 }  // namespace

@@ -72,7 +72,7 @@ Status EventLog::open_to_read() {
   const auto file = CatalogFile::open(env_, dir_);
   if (!file.ok()) return file.error();
   if (!file->stored())
-    return argument_error("folder '" + dir_ + "' without an event log", "the folder of an event log",
+    return argument_error({"folder '", dir_, "' without an event log"}, "the folder of an event log",
                           "read_only", "check the path, or open it for writing to begin a log");
   WALLE_TRY(look_anew());
   WALLE_ASSIGN(state_, LogState::open(env_, dir_, true, true));
@@ -154,7 +154,7 @@ Status EventLog::open_state() {
     WALLE_ASSIGN(catalog_, extended_catalog(*file.stored(), catalog_));
   } else if (journal_->last_seq() > 0 || !stock_.segments.empty()) {
     return model_error("events without a catalogue", "catalog.walc or catalog.walc.twin beside them",
-                       "event log '" + dir_ + "'", "restore one of the two files, or move the log away");
+                       {"event log '", dir_, "'"}, "restore one of the two files, or move the log away");
   }
   // The state before the catalogue: one that is missing beside a catalogue was removed.
   WALLE_ASSIGN(state_, LogState::open(env_, dir_, file.stored().has_value()));

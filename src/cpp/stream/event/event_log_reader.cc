@@ -64,7 +64,7 @@ Status EventLog::read_frames(uint64_t from, const std::function<bool(const Event
   const auto frame = [&](uint64_t seq, std::span<const std::byte> bytes) {
     if (sealed_ && !sealed_->aead().unseal(base::as_text(bytes), store::put_number(seq), plain)) {
       status = model_error("a record that was not sealed with this log's key", "a record of this log",
-                           "event " + std::to_string(seq), "read the log with the key it was written with");
+                           {"event ", seq}, "read the log with the key it was written with");
       return false;
     }
     auto e = read_record(sealed_ ? std::as_bytes(std::span(plain)) : bytes, catalog_, values);

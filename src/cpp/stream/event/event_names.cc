@@ -16,8 +16,8 @@ Result<uint16_t> page_or_state(const Catalog& catalog, uint16_t event, std::stri
   const bool state = names_state(catalog, event);
   if (name.empty() && !state) return kNoPage;
   if (const auto found = state ? catalog.find_state(name) : catalog.find_page(name)) return *found;
-  return argument_error((state ? "state '" : "page '") + std::string(name) + "'", "a declared name",
-                        "event '" + catalog.events()[event].name + "'", "declare it first");
+  return argument_error({state ? "state '" : "page '", name, "'"}, "a declared name",
+                        {"event '", catalog.events()[event].name, "'"}, "declare it first");
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ Result<Event> event_by_name(const Catalog& catalog, std::string_view name, std::
                             bool on) {
   const auto id = catalog.find_event(name);
   if (!id)
-    return argument_error("event '" + std::string(name) + "'", "a declared event", "event",
+    return argument_error({"event '", name, "'"}, "a declared event", "event",
                           "declare it or correct its name");
   Event event;
   event.event = *id;
@@ -44,8 +44,8 @@ Result<size_t> field_by_name(const Catalog& catalog, uint16_t event, std::string
   const EventDecl& declared = catalog.events()[event];
   const auto found = std::ranges::find(declared.fields, name, &FieldDecl::name);
   if (found == declared.fields.end())
-    return argument_error("field '" + std::string(name) + "'", "a declared field",
-                          "event '" + declared.name + "'", "declare the field or correct its name");
+    return argument_error({"field '", name, "'"}, "a declared field", {"event '", declared.name, "'"},
+                          "declare the field or correct its name");
   return found - declared.fields.begin();
 }
 

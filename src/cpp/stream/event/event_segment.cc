@@ -122,7 +122,7 @@ class RowReader {
     for (size_t i = 0; i < kHeadColumns; ++i) {
       WALLE_ASSIGN(head_[i], segment_.find(kHeadNames[i]));
       if (!head_[i] || head_[i]->ints.size() != segment_.rows())
-        return damaged("without its column '" + std::string(kHeadNames[i]) + "'");
+        return damaged({"without its column '", kHeadNames[i], "'"});
     }
     WALLE_ASSIGN(own_, segment_.find(kOwnTime));
     fields_.resize(catalog_.events().size());
@@ -214,9 +214,9 @@ class RowReader {
     return {};
   }
 
-  Error damaged(std::string_view what) const {
-    return model_error("a segment " + std::string(what), "events of this catalogue",
-                       "segment of seq " + std::to_string(segment_.first_seq()),
+  Error damaged(Text what) const {
+    return model_error({"a segment ", what}, "events of this catalogue",
+                       {"segment of seq ", segment_.first_seq()},
                        "open the log with the catalogue it was written with");
   }
 

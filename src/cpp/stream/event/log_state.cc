@@ -14,8 +14,8 @@ constexpr const char* kStateFile = "/state.wals";
 const std::string kCursor = "cursor/";
 const std::string kEpsilon = "epsilon/";
 
-Error lost_error(const std::string& what) {
-  return resource_error(what + " was lost: both copies of the log's state are damaged or gone",
+Error lost_error(Text what) {
+  return resource_error({what, " was lost: both copies of the log's state are damaged or gone"},
                         "a state that can be believed", "event log",
                         "acknowledge the loss and say what has been spent (acknowledge_state_loss)");
 }
@@ -47,7 +47,7 @@ Status LogState::begin(bool has_catalog, bool read_only) {
 
 Result<uint64_t> LogState::cursor(const std::string& reader) const {
   if (const auto seq = file_->number<uint64_t>(kCursor + reader)) return *seq;
-  if (lost()) return lost_error("the place of reader '" + reader + "'");
+  if (lost()) return lost_error({"the place of reader '", reader, "'"});
   return uint64_t{0};
 }
 
@@ -62,7 +62,7 @@ std::vector<std::string> LogState::readers() const {
 }
 
 Result<double> LogState::spent(const std::string& account) const {
-  if (lost()) return lost_error("what privacy account '" + account + "' has spent");
+  if (lost()) return lost_error({"what privacy account '", account, "' has spent"});
   const double epsilon = file_->number<double>(kEpsilon + account).value_or(0);
   // Nothing here writes such a number: whoever did is not helped by it.
   return epsilon >= 0 ? epsilon : std::numeric_limits<double>::infinity();
@@ -79,7 +79,7 @@ Status LogState::acknowledge_loss(const std::map<std::string, double>& spent) {
   Changes changes{{kLost, std::nullopt}};
   for (const auto& [account, epsilon] : spent) {
     if (!std::isfinite(epsilon) || epsilon < 0)
-      return argument_error("epsilon " + std::to_string(epsilon) + " spent of account '" + account + "'",
+      return argument_error({"epsilon ", epsilon, " spent of account '", account, "'"},
                             "a finite number of at least 0", "acknowledged loss", "correct the number");
     changes[kEpsilon + account] = store::put_number(epsilon);
   }

@@ -7,9 +7,7 @@ namespace walle::stream {
 
 namespace {
 
-Error not_given(std::string what, std::string expected, std::string next) {
-  return resource_error(std::move(what), std::move(expected), "graph", std::move(next));
-}
+Error not_given(Text what, Text expected, Text next) { return resource_error(what, expected, "graph", next); }
 
 using Stage = std::unique_ptr<GraphStage>;
 
@@ -72,11 +70,11 @@ size_t steps_in(const GraphStep& step) {
 }  // namespace
 
 Result<std::shared_ptr<Encoder>> GraphResources::encoder(const std::string& name) {
-  return not_given("a graph that encodes with the model '" + name + "'", "somebody who has the model",
+  return not_given({"a graph that encodes with the model '", name, "'"}, "somebody who has the model",
                    "give the model with the graph");
 }
 Result<PrivacyAccount> GraphResources::account(const std::string& name, double) {
-  return not_given("a graph whose noise spends from the account '" + name + "'",
+  return not_given({"a graph whose noise spends from the account '", name, "'"},
                    "an event log that keeps the account", "give the log with the graph");
 }
 std::mt19937_64 GraphResources::random(const NoiseStep&) { return noise_source(std::nullopt); }
@@ -111,9 +109,8 @@ Status Graph::add(GraphStep step, GraphResources& resources) {
 Result<TracedBatch> Graph::push(const TracedBatch& rows, size_t input) {
   const size_t inputs = input_count(spec_);
   if (input >= inputs)
-    return argument_error("rows for input " + std::to_string(input),
-                          inputs == 1 ? "input 0, the only one" : "input 0 or 1", "graph",
-                          "push into an input that a join has");
+    return argument_error({"rows for input ", input}, inputs == 1 ? "input 0, the only one" : "input 0 or 1",
+                          "graph", "push into an input that a join has");
   WALLE_TRY(stages_.feed(rows, input));
   return input == 0 ? stages_.push(rows) : TracedBatch();
 }

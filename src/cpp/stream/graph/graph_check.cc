@@ -8,40 +8,37 @@ namespace walle::stream {
 
 namespace {
 
-Error beyond(std::string given, std::string expected) {
-  return argument_error(std::move(given), std::move(expected), "",
-                        "split the graph, or shorten what it names");
+Error beyond(Text given, Text expected) {
+  return argument_error(given, expected, "", "split the graph, or shorten what it names");
 }
 
 Status check_text(const std::string& text, std::string_view what) {
   if (text.size() > kMaxGraphText)
-    return beyond(std::string(what) + " of " + std::to_string(text.size()) + " bytes",
-                  "at most " + std::to_string(kMaxGraphText));
+    return beyond({what, " of ", text.size(), " bytes"}, {"at most ", kMaxGraphText});
   if (base::valid_utf8(text)) return {};
-  return argument_error(std::string(what) + " that is no UTF-8 text", "UTF-8", "", "correct the name");
+  return argument_error({what, " that is no UTF-8 text"}, "UTF-8", "", "correct the name");
 }
 
 Status check_name(const std::string& name, std::string_view what) {
   if (!name.empty()) return check_text(name, what);
-  return argument_error("an empty " + std::string(what), "a name", "", "name it");
+  return argument_error({"an empty ", what}, "a name", "", "name it");
 }
 
 Status check_names(const std::vector<std::string>& names, std::string_view what) {
   if (names.size() > kMaxGraphNames)
-    return beyond(std::to_string(names.size()) + " " + std::string(what) + "s",
-                  "at most " + std::to_string(kMaxGraphNames));
+    return beyond({names.size(), " ", what, "s"}, {"at most ", kMaxGraphNames});
   for (const std::string& name : names) WALLE_TRY(check_name(name, what));
   return {};
 }
 
 Status check_keys(uint64_t max_keys) {
   if (max_keys <= kMaxGraphKeys) return {};
-  return beyond(std::to_string(max_keys) + " keys to remember", "at most " + std::to_string(kMaxGraphKeys));
+  return beyond({max_keys, " keys to remember"}, {"at most ", kMaxGraphKeys});
 }
 
 Status check_finite(double value, std::string_view what) {
   if (std::isfinite(value)) return {};
-  return argument_error(std::string(what) + " " + std::to_string(value), "a finite number", "", "correct it");
+  return argument_error({what, " ", value}, "a finite number", "", "correct it");
 }
 
 Status check_one(const AggregateSpec& a) {
@@ -70,8 +67,7 @@ struct Limits {
     if (s.aggregates.empty())
       return argument_error("a window without aggregates", "at least one", "", "add aggregate(\"count\")");
     if (s.aggregates.size() > kMaxGraphNames)
-      return beyond(std::to_string(s.aggregates.size()) + " aggregates",
-                    "at most " + std::to_string(kMaxGraphNames));
+      return beyond({s.aggregates.size(), " aggregates"}, {"at most ", kMaxGraphNames});
     for (const AggregateSpec& a : s.aggregates) WALLE_TRY(check_one(a));
     return {};
   }
@@ -144,7 +140,7 @@ Status verify_steps(const std::vector<GraphStep>& steps) {
     Status status = verify_step(steps[i]);
     if (status.ok()) continue;
     Error error = status.take_error();
-    error.within("operator " + std::to_string(i + 1));
+    error.within({"operator ", i + 1});
     return error;
   }
   return {};
@@ -152,8 +148,8 @@ Status verify_steps(const std::vector<GraphStep>& steps) {
 
 Status check_join(const JoinStep& join) {
   if (join.within_us < 0 || join.within_us > kMaxTimeUs)
-    return argument_error("within " + std::to_string(join.within_us) + " us",
-                          "microseconds between 0 and 2^60", "as-of join", "correct it");
+    return argument_error({"within ", join.within_us, " us"}, "microseconds between 0 and 2^60", "as-of join",
+                          "correct it");
   for (const GraphStep& step : join.right)
     // A join waits for its whole right side; joins in joins would wait for each other, and a graph that needs
     // them is two graphs.
@@ -176,8 +172,8 @@ Status verify_step(const GraphStep& step) {
 
 Status check_size(size_t steps) {
   if (steps <= kMaxGraphSteps) return {};
-  return argument_error("a graph of " + std::to_string(steps) + " operators",
-                        "at most " + std::to_string(kMaxGraphSteps), "graph", "split the graph");
+  return argument_error({"a graph of ", steps, " operators"}, {"at most ", kMaxGraphSteps}, "graph",
+                        "split the graph");
 }
 
 Status verify(const GraphSpec& spec) {

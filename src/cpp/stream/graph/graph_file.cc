@@ -294,8 +294,8 @@ class Reader {
   bool fits_ = true;
 };
 
-Error damaged(std::string given) {
-  return model_error(std::move(given), "a graph as Graph.to_bytes() writes it, version 1", "stream graph",
+Error damaged(Text given) {
+  return model_error(given, "a graph as Graph.to_bytes() writes it, version 1", "stream graph",
                      "write it again, with this version of walle_rt");
 }
 
@@ -323,8 +323,8 @@ Result<std::string> graph_bytes(const GraphSpec& spec) {
   writer.put_text({reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()});
   writer.put_checksum();
   if (writer.size() > kMaxGraphBytes)
-    return argument_error("a graph of " + std::to_string(writer.size()) + " bytes",
-                          "at most " + std::to_string(kMaxGraphBytes), "graph", "split the graph");
+    return argument_error({"a graph of ", writer.size(), " bytes"}, {"at most ", kMaxGraphBytes}, "graph",
+                          "split the graph");
   return writer.take();
 }
 
@@ -332,7 +332,7 @@ Result<GraphSpec> parse_graph(std::string_view bytes) {
   const std::string size = std::to_string(bytes.size()) + " bytes";
   if (bytes.size() > kMaxGraphBytes) return damaged(size);
   const auto content = opened(bytes);
-  if (!content) return damaged(size + " that are no graph, or a damaged one");
+  if (!content) return damaged({size, " that are no graph, or a damaged one"});
   // FlatBuffers reads numbers where they are aligned.
   const std::vector<uint64_t> aligned = [&] {
     std::vector<uint64_t> words((content->size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
@@ -342,16 +342,16 @@ Result<GraphSpec> parse_graph(std::string_view bytes) {
   const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
   flatbuffers::Verifier verifier(data, content->size());
   if (content->size() < kIdentifierEnd || !fb::VerifyStreamGraphBuffer(verifier))
-    return damaged(size + ", a damaged graph");
+    return damaged({size, ", a damaged graph"});
   const auto* in = fb::GetStreamGraph(data);
-  if (in->version() != kVersion) return damaged("a graph of version " + std::to_string(in->version()));
+  if (in->version() != kVersion) return damaged({"a graph of version ", in->version()});
   GraphSpec out;
   Reader reader;
   if (!reader.read(in->steps(), out.steps) || !reader.fits())
     return damaged("a graph with too many operators, or with one that this version does not know");
   if (Status status = verify(out); !status.ok()) {
     const base::ErrorText& why = status.error().text();
-    return model_error(why.given, why.expected, "stream graph: " + why.where, why.next);
+    return model_error(why.given, why.expected, {"stream graph: ", why.where}, why.next);
   }
   return out;
 }

@@ -20,8 +20,8 @@ Status WaitingRows::add(const TracedBatch& rows, std::string_view side) {
   // Rows without columns are those of an operator that had nothing to give, not a layout.
   if (rows.rows().columns.empty() && rows.rows().rows() == 0) return {};
   if (rows.rows().rows() > kMaxJoinRows - rows_)
-    return resource_error("more than " + std::to_string(kMaxJoinRows) + " rows that wait for a join",
-                          "at most so many on each side", "as-of join, " + std::string(side),
+    return resource_error({"more than ", kMaxJoinRows, " rows that wait for a join"},
+                          "at most so many on each side", {"as-of join, ", side},
                           "filter or reduce the rows before they are joined");
   // A layout once: empty batches of a stream must not pile up.
   if (rows.rows().rows() == 0 && !pieces_.empty()) return {};

@@ -74,8 +74,8 @@ Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
   for (size_t i = 0; i < groups_.size(); ++i)
     if (groups_[i]->scope == scope && groups_[i]->by == t.by) return static_cast<uint16_t>(i);
   if (groups_.size() == kMaxGroups)
-    return resource_error("by(field) scope number " + std::to_string(groups_.size()),
-                          "at most " + std::to_string(kMaxGroups - 3) + " different fields", "matcher",
+    return resource_error({"by(field) scope number ", groups_.size()},
+                          {"at most ", kMaxGroups - 3, " different fields"}, "matcher",
                           "remove tasks or share fields");
   auto g = std::make_unique<Group>(Group{.scope = scope,
                                          .by = t.by,
@@ -204,8 +204,8 @@ uint16_t Matcher::add_extra(const CompiledTrigger& t) {
 Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   // Ids are 16 bits and 0xffff means "none".
   if (live_triggers_ >= kNone - 1 || memo_.predicates.size() + t.predicates.size() >= kNone)
-    return resource_error("trigger number " + std::to_string(live_triggers_ + 1),
-                          "at most 65534 triggers and predicates", "matcher", "remove some first");
+    return resource_error({"trigger number ", live_triggers_ + 1}, "at most 65534 triggers and predicates",
+                          "matcher", "remove some first");
   constexpr size_t kFewGaps = 64;
   if (next_order_ >= kNone - 1 || next_order_ > 2 * live_triggers_ + kFewGaps) renumber();
   Hot hot;

@@ -22,7 +22,7 @@ constexpr int kLooks = 16;
 
 Status check_keys(const std::string& what, size_t keys) {
   if (keys >= 1 && keys <= kMostKeys) return {};
-  return argument_error(std::to_string(keys) + " " + what, "1 to " + std::to_string(kMostKeys), "trigger set",
+  return argument_error({keys, " ", what}, {"1 to ", kMostKeys}, "trigger set",
                         "declare how many keys are to be remembered at once");
 }
 }  // namespace
@@ -63,8 +63,8 @@ Status Matcher::check_room(const Group& g) const {
   for (const auto& other : groups_)
     if (other->scope != Scope::device) bytes += other->partitions.memory_bytes_at_most(other->shape());
   if (g.scope == Scope::device || bytes <= options_.key_bytes) return {};
-  return resource_error("a trigger with which all scopes' keys may take " + std::to_string(bytes) + " bytes",
-                        "at most " + std::to_string(options_.key_bytes), "trigger set",
+  return resource_error({"a trigger with which all scopes' keys may take ", bytes, " bytes"},
+                        {"at most ", options_.key_bytes}, "trigger set",
                         "declare fewer keys or page instances, or more key_bytes");
 }
 

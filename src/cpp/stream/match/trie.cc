@@ -231,10 +231,9 @@ Status Trie::check_room(const std::vector<ResolvedStep>& steps) const {
                     limits_.has_room(steps.size() + 1) && lists_.has_room(atoms);
   if (fits) return {};
   return resource_error(
-      "a trigger that needs up to " + std::to_string(steps.size()) + " nodes more than " +
-          std::to_string(node_count()),
-      "at most " + std::to_string(kMaxNodes) + " nodes, guards, ends and durations over all tasks of a scope",
-      "trigger trie", "remove tasks or shorten their patterns");
+      {"a trigger that needs up to ", steps.size(), " nodes more than ", node_count()},
+      {"at most ", kMaxNodes, " nodes, guards, ends and durations over all tasks of a scope"}, "trigger trie",
+      "remove tasks or shorten their patterns");
 }
 
 // The node of step `at` behind `parent`, made if it is not there.

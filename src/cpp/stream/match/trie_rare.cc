@@ -109,7 +109,7 @@ bool Trie::same_rare(uint16_t node, const ResolvedStep& s, const ResolvedStep* b
 // Cells are guards that no event renews: a block at the end, given back one by one.
 Result<uint16_t> Trie::take_cells(size_t count, uint64_t name) {
   if (guards_.size() + count >= kNone)
-    return resource_error(std::to_string(count) + " words more for counts, sums and limits",
+    return resource_error({count, " words more for counts, sums and limits"},
                           "at most 65534 of them and of guards over all tasks of a scope", "trigger trie",
                           "remove tasks or lower what they count to");
   const auto first = static_cast<uint16_t>(guards_.size());

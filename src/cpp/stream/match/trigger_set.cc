@@ -7,8 +7,8 @@
 namespace walle::stream {
 
 namespace {
-Error unknown(const std::string& name, const char* where) {
-  return argument_error("trigger '" + name + "'", "a trigger of this set", where,
+Error unknown(Text name, Text where) {
+  return argument_error({"trigger '", name, "'"}, "a trigger of this set", where,
                         "add it first, or correct its name");
 }
 }  // namespace
@@ -18,7 +18,7 @@ Result<CompiledTrigger> TriggerSet::compile(const std::string& name, std::string
   auto compiled = compile_trigger(spec, catalog_, text);
   if (!compiled.ok()) {
     Error e = compiled.take_error();
-    e.within("trigger '" + name + "'");
+    e.within({"trigger '", name, "'"});
     return e;
   }
   // Of several triggers with one text, only the first is named by it alone: each has state of its own.
@@ -118,8 +118,7 @@ template <class T, class Same>
 Status check_prefix(const std::vector<T>& set, const std::vector<T>& log, const char* what, Same&& same) {
   for (size_t i = 0; i < std::min(set.size(), log.size()); ++i)
     if (!same(set[i], log[i]))
-      return argument_error("a log whose " + std::string(what) + " number " + std::to_string(i) +
-                                " is another than the trigger set's",
+      return argument_error({"a log whose ", what, " number ", i, " is another than the trigger set's"},
                             "one catalogue, or a set of the log's", "trigger set",
                             "make the set with the log's catalogue: TriggerSet(log.catalog)");
   return {};
@@ -153,8 +152,7 @@ Status TriggerSet::replay(EventLog& log, uint64_t from, FiringSink& sink) {
 // What the matcher takes for granted, because the event log sees to it.
 Status TriggerSet::check_time(int64_t ts) const {
   if (ts >= matcher_.last_ts()) return {};
-  return argument_error("time " + std::to_string(ts) + " us",
-                        "not before " + std::to_string(matcher_.last_ts()) + " us, the newest event's",
+  return argument_error({"time ", ts, " us"}, {"not before ", matcher_.last_ts(), " us, the newest event's"},
                         "trigger set",
                         "give events in order of time, or replay an EventLog, which repairs times");
 }

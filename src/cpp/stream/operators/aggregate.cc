@@ -74,7 +74,7 @@ Result<AggregateKind> aggregate_kind(std::string_view name) {
                                         "var",   "distinct", "top_k", "histogram"};
   const auto it = std::find(std::begin(names), std::end(names), name);
   if (it != std::end(names)) return static_cast<AggregateKind>(it - std::begin(names));
-  return argument_error("aggregate '" + std::string(name) + "'",
+  return argument_error({"aggregate '", name, "'"},
                         "count, sum, mean, min, max, var, distinct, top_k or histogram", "aggregate",
                         "choose one of these");
 }
@@ -83,9 +83,8 @@ Status check_aggregate(const AggregateSpec& a) {
   const bool range = a.high > a.low && std::isfinite(a.high - a.low);
   const bool bins = a.kind != AggregateKind::histogram || (a.k >= 1 && a.k <= kMaxBins && range);
   if (bins && (a.kind != AggregateKind::top_k || a.k >= 1)) return {};
-  return argument_error("aggregate '" + a.out + "'",
-                        "1 to " + std::to_string(kMaxBins) + " bins or entries and low < high", "aggregate",
-                        "correct its parameters");
+  return argument_error({"aggregate '", a.out, "'"}, {"1 to ", kMaxBins, " bins or entries and low < high"},
+                        "aggregate", "correct its parameters");
 }
 
 void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {

@@ -7,7 +7,7 @@ Result<size_t> column_of(const Batch& b, const std::string& name, std::string_vi
   // The names that are there: most mistakes are a misspelt column.
   std::string known;
   for (const Column& c : b.columns) known += (known.empty() ? "" : ", ") + c.name;
-  return argument_error("column '" + name + "'", "one of: " + known, std::string(where), "correct the name");
+  return argument_error({"column '", name, "'"}, {"one of: ", known}, where, "correct the name");
 }
 
 Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::string>& names,
@@ -24,16 +24,14 @@ Status check_times(const Batch& in, std::string_view where) {
   for (size_t r = 0; r < in.rows(); ++r)
     // A caller that gives nanoseconds or seconds is found here, not in a window that never closes.
     if (in.ts[r] < -kMaxTimeUs || in.ts[r] > kMaxTimeUs)
-      return argument_error("time " + std::to_string(in.ts[r]) + " us in row " + std::to_string(r),
-                            "microseconds between -2^60 and 2^60", std::string(where),
-                            "check the unit and the source of the times");
+      return argument_error({"time ", in.ts[r], " us in row ", r}, "microseconds between -2^60 and 2^60",
+                            where, "check the unit and the source of the times");
   return {};
 }
 
 Status check_duration(int64_t us, std::string_view name, std::string_view where) {
   if (us >= 0 && us <= kMaxTimeUs) return {};
-  return argument_error(std::string(name) + " " + std::to_string(us) + " us",
-                        "microseconds between 0 and 2^60", std::string(where), "correct it");
+  return argument_error({name, " ", us, " us"}, "microseconds between 0 and 2^60", where, "correct it");
 }
 
 Key key_of(const Batch& in, size_t row, const std::vector<size_t>& columns) {

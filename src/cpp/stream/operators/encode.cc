@@ -42,17 +42,16 @@ class Encode final : public Operator {
       if (r == 0) width = gathered.size();
       // The first row decides: networks have one input width, and vectors of a column may differ by mistake.
       if (gathered.size() != (r + 1) * width)
-        return argument_error("a row of " + std::to_string(gathered.size() - r * width) + " floats",
-                              std::to_string(width) + " floats as in the first row",
-                              "encode, row " + std::to_string(r), "give every row as many values");
+        return argument_error({"a row of ", gathered.size() - r * width, " floats"},
+                              {width, " floats as in the first row"}, {"encode, row ", r},
+                              "give every row as many values");
     }
     // All rows at once: a matrix product of many rows costs little more than one of few.
     WALLE_TRY(encoder_->run(gathered, in.rows(), codes));
     // The encoder is whoever's; rows that do not divide its output evenly would be cut in the wrong places.
     if (codes.empty() || codes.size() % in.rows() != 0)
-      return argument_error(
-          std::to_string(codes.size()) + " floats for " + std::to_string(in.rows()) + " rows",
-          "as many for each row", "encode", "check the encoder's output shape");
+      return argument_error({codes.size(), " floats for ", in.rows(), " rows"}, "as many for each row",
+                            "encode", "check the encoder's output shape");
     const auto each = static_cast<std::ptrdiff_t>(codes.size() / in.rows());
     for (auto at = codes.begin(); at != codes.end(); at += each)
       made.cells.emplace_back(Floats(at, at + each));
@@ -66,8 +65,8 @@ class Encode final : public Operator {
     else if (number_of(column.cells[row], number))
       to.push_back(static_cast<float>(number));
     else
-      return argument_error("a value that is no number in column '" + column.name + "'",
-                            "numbers and vectors", "encode, row " + std::to_string(row),
+      return argument_error({"a value that is no number in column '", column.name, "'"},
+                            "numbers and vectors", {"encode, row ", row},
                             "filter with 'exists', or map texts to numbers");
     return {};
   }
@@ -82,8 +81,8 @@ class Encode final : public Operator {
 Result<std::unique_ptr<Operator>> make_encode(std::vector<std::string> columns, std::string out,
                                               std::shared_ptr<Encoder> encoder) {
   if (columns.empty() || out.empty() || !encoder)
-    return argument_error("encode of " + std::to_string(columns.size()) + " columns",
-                          "columns, a name and an encoder", "encode", "name what is encoded");
+    return argument_error({"encode of ", columns.size(), " columns"}, "columns, a name and an encoder",
+                          "encode", "name what is encoded");
   return std::unique_ptr<Operator>(new Encode(std::move(columns), std::move(out), std::move(encoder)));
 }
 

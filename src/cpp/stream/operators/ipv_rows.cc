@@ -154,9 +154,8 @@ class Ipv final : public Watermarked {
 
 Result<std::unique_ptr<Operator>> make_ipv(IpvSpec spec) {
   if (spec.out.empty() || spec.depth.empty() || spec.item.empty() || spec.idle_us <= 0)
-    return argument_error(
-        "ipv '" + spec.out + "' with an idle time of " + std::to_string(spec.idle_us) + " us",
-        "three names and a positive time", "ipv", "correct it");
+    return argument_error({"ipv '", spec.out, "' with an idle time of ", spec.idle_us, " us"},
+                          "three names and a positive time", "ipv", "correct it");
   WALLE_TRY(check_duration(spec.idle_us, "idle", "ipv"));
   WALLE_TRY(check_duration(spec.disorder_us, "disorder", "ipv"));
   return std::unique_ptr<Operator>(new Ipv(std::move(spec)));

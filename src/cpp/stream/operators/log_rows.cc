@@ -29,10 +29,10 @@ Sensitivity declared_label(const Catalog& catalog, uint16_t field) {
   return highest;
 }
 
-Error unknown_field(const Catalog& catalog, const std::string& name) {
+Error unknown_field(const Catalog& catalog, std::string_view name) {
   const std::string_view near = base::nearest_name(name, catalog.field_names());
   return argument_error(
-             "field '" + name + "'", "a field that events of the catalogue declare", "rows of a log",
+             {"field '", name, "'"}, "a field that events of the catalogue declare", "rows of a log",
              near.empty() ? "declare it, or correct the name" : "did you mean '" + std::string(near) + "'?")
       .of_kind(base::ErrorKind::no_such_key);
 }
@@ -46,7 +46,7 @@ Result<Batch> empty_rows(const Catalog& catalog, const std::vector<std::string>&
     const auto id = catalog.find_field(name);
     if (!id) return unknown_field(catalog, name);
     if (out.find(name))
-      return argument_error("field '" + name + "' twice, or the name of a column that all rows have",
+      return argument_error({"field '", name, "' twice, or the name of a column that all rows have"},
                             "distinct fields that events of the catalogue declare", "rows of a log",
                             "correct the name");
     ids.push_back(*id);
@@ -112,9 +112,8 @@ Result<TracedBatch> TracedBatch::of_log(EventLog& log, const std::vector<std::st
     return fits;
   }));
   if (!fits)
-    return resource_error("events with more than " + std::to_string(text_bytes) + " bytes of text",
-                          "at most so many at once", "rows of a log",
-                          "ask for less of the log, or fewer fields");
+    return resource_error({"events with more than ", text_bytes, " bytes of text"}, "at most so many at once",
+                          "rows of a log", "ask for less of the log, or fewer fields");
   return TracedBatch(rows.take(), Origin::log);
 }
 

@@ -70,11 +70,10 @@ Status check_noise(const NoiseSpec& spec) {
   if (range && spec.epsilon > 0 && std::isfinite(spec.epsilon) && steps && !fails &&
       (spec.kind != NoiseKind::response || whole))
     return {};
-  return argument_error("noise of epsilon " + std::to_string(spec.epsilon) + " for " +
-                            std::to_string(spec.low) + " to " + std::to_string(spec.high),
+  return argument_error({"noise of epsilon ", spec.epsilon, " for ", spec.low, " to ", spec.high},
                         "low < high, a positive epsilon and resolution, delta between 0 and 1; whole numbers "
                         "for randomised response",
-                        "noise on '" + spec.column + "'", "correct the parameters");
+                        {"noise on '", spec.column, "'"}, "correct the parameters");
 }
 
 Result<std::unique_ptr<Operator>> make_noise(NoiseSpec spec, PrivacyAccount account, std::mt19937_64 random) {

@@ -8,8 +8,8 @@
 namespace walle::stream {
 
 namespace {
-Error bad(std::string given) {
-  return argument_error(std::move(given), "finite positive parameters", "privacy", "correct the parameter");
+Error bad(Text given) {
+  return argument_error(given, "finite positive parameters", "privacy", "correct the parameter");
 }
 bool positive(double v) { return std::isfinite(v) && v > 0; }
 
@@ -53,19 +53,16 @@ std::mt19937_64 noise_source(std::optional<uint64_t> seed) {
 }
 
 Status PrivacyAccount::spend(double epsilon) {
-  if (!positive(epsilon)) return bad("epsilon " + std::to_string(epsilon));
+  if (!positive(epsilon)) return bad({"epsilon ", epsilon});
   if (!state_)
-    return internal_error("an account that only stands for one", "privacy account '" + name_ + "'");
+    return internal_error("an account that only stands for one", {"privacy account '", name_, "'"});
   const std::lock_guard lock(state_->spending());
   WALLE_ASSIGN(const double before, spent());
   // A limit of 1 must allow ten times 0.1, whose sum in doubles is a little more. Asked so that a limit which
   // is no number allows nothing.
   if (!(before + epsilon <= limit_ * (1 + 1e-12)))
-    return Error(base::ErrorGroup::task,
-                 {.given = "epsilon " + std::to_string(epsilon) + " after " + std::to_string(before),
-                  .expected = "at most " + std::to_string(limit_) + " in all",
-                  .where = "privacy account '" + name_ + "'",
-                  .next = "send nothing more that depends on this data"});
+    return task_error({"epsilon ", epsilon, " after ", before}, {"at most ", limit_, " in all"},
+                      {"privacy account '", name_, "'"}, "send nothing more that depends on this data");
   return state_->set_spent(name_, before + epsilon);
 }
 
@@ -91,7 +88,7 @@ Result<double> gaussian_sum(std::span<const double> values, double low, double h
 }
 
 Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random) {
-  if (!positive(sigma)) return bad("sigma " + std::to_string(sigma));
+  if (!positive(sigma)) return bad({"sigma ", sigma});
   // Rejection from a discrete Laplace of scale floor(sigma) + 1, the paper's algorithm 3: a bounded number of
   // draws on average, whatever sigma is.
   const double t = std::floor(sigma) + 1, s2 = sigma * sigma;
@@ -103,8 +100,7 @@ Result<int64_t> discrete_gaussian(double sigma, std::mt19937_64& random) {
 }
 
 Result<int> randomised_response(int truth, int k, double epsilon, std::mt19937_64& random) {
-  if (k < 2 || truth < 0 || truth >= k || !positive(epsilon))
-    return bad("category " + std::to_string(truth) + " of " + std::to_string(k));
+  if (k < 2 || truth < 0 || truth >= k || !positive(epsilon)) return bad({"category ", truth, " of ", k});
   const double e = std::exp(epsilon);
   // Warner (1965), for k categories as in Kairouz et al. (2016).
   if (bernoulli(e / (e + k - 1), random)) return truth;

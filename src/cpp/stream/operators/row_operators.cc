@@ -172,7 +172,7 @@ Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
   Predicate& p = spec.steps[0].any_of[0].predicate;
   // The text stands between brackets: one that closes them and opens others would be a whole trigger.
   if (format_trigger(spec) != "*[" + p.text() + "]")
-    return argument_error("filter '" + std::string(predicate) + "'", "a predicate over one row", "filter",
+    return argument_error({"filter '", predicate, "'"}, "a predicate over one row", "filter",
                           "leave out what is not of the predicate");
   if (p.refers())
     return argument_error("a filter that compares with the step before", "a predicate over one row", "filter",
@@ -182,7 +182,7 @@ Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
 
 Result<std::unique_ptr<Operator>> make_map(std::string out, std::string left, char op, std::string right) {
   if (std::string_view("+-*/=").find(op) == std::string_view::npos || out.empty())
-    return argument_error("map '" + out + "' with operator '" + std::string(1, op) + "'",
+    return argument_error({"map '", out, "' with operator '", std::string(1, op), "'"},
                           "a name and one of + - * / =", "map", "correct it");
   return std::unique_ptr<Operator>(new Map(std::move(out), std::move(left), op, std::move(right)));
 }

@@ -96,7 +96,7 @@ Result<std::unique_ptr<Operator>> make_state(StateSpec spec) {
   const bool column =
       !spec.column.empty() || spec.kind == StateKind::since || spec.kind == StateKind::running;
   if (spec.out.empty() || spec.max_keys == 0 || !column)
-    return argument_error("state '" + spec.out + "'", "a name, a column and at least one key", "state",
+    return argument_error({"state '", spec.out, "'"}, "a name, a column and at least one key", "state",
                           "name what is to be remembered");
   if (spec.kind == StateKind::running) WALLE_TRY(check_aggregate(spec.aggregate));
   return std::unique_ptr<Operator>(new State(std::move(spec)));

@@ -73,9 +73,8 @@ Result<TracedBatch> TracedBatch::followed_by(const TracedBatch& behind) const {
   if (next.columns.empty() && next.rows() == 0) return *this;
   Batch out = rows();
   if (next.columns.size() != out.columns.size())
-    return argument_error(
-        std::to_string(next.columns.size()) + " columns behind " + std::to_string(out.columns.size()),
-        "the same columns", "batch", "append what one graph gave");
+    return argument_error({next.columns.size(), " columns behind ", out.columns.size()}, "the same columns",
+                          "batch", "append what one graph gave");
   if (!out.support.empty() || !next.support.empty()) {
     out.support.resize(out.rows(), 1);
     for (size_t r = 0; r < next.rows(); ++r) out.support.push_back(next.support_of(r));

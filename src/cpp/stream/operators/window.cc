@@ -282,10 +282,9 @@ Result<std::unique_ptr<Operator>> make_window(WindowSpec spec) {
       spec.kind != WindowKind::sliding || (spec.slide_us > 0 && spec.size_us / spec.slide_us <= kMaxOverlaps);
   if ((spec.size_us <= 0 && spec.kind != WindowKind::whole) || !slides || spec.disorder_us < 0 ||
       spec.lateness_us < 0)
-    return argument_error(
-        "a window of " + std::to_string(spec.size_us) + " us, slide " + std::to_string(spec.slide_us),
-        "positive times, at most " + std::to_string(kMaxOverlaps) + " overlaps", "window",
-        "correct its times");
+    return argument_error({"a window of ", spec.size_us, " us, slide ", spec.slide_us},
+                          {"positive times, at most ", kMaxOverlaps, " overlaps"}, "window",
+                          "correct its times");
   WALLE_TRY(check_duration(spec.size_us, "size", "window"));
   WALLE_TRY(check_duration(spec.slide_us, "slide", "window"));
   WALLE_TRY(check_duration(spec.disorder_us, "disorder", "window"));

@@ -84,7 +84,7 @@ Result<TaskStats> Processor::stats(std::string_view name) const {
   const std::lock_guard queues(parts_->queues);
   const Task* task = parts_->table->find(name);
   if (!task)
-    return argument_error("task '" + std::string(name) + "'", "an installed task", "stats of the processor",
+    return argument_error({"task '", name, "'"}, "an installed task", "stats of the processor",
                           "install it first, or correct its name");
   TaskStats out{.task = std::string(task->name),
                 .queue = task->queue.capacity(),

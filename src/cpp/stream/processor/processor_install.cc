@@ -78,7 +78,7 @@ Status Processor::Parts::remove(const std::string& name) {
   WALLE_TRY(log->check_process());
   Task* task = table->find(name);
   if (!task)
-    return argument_error("task '" + name + "'", "an installed task", "remove",
+    return argument_error({"task '", name, "'"}, "an installed task", "remove",
                           "install it first, or correct its name");
   Before before{.snapshot = table->matcher().snapshot(),
                 .triggers = table->copy_of(*task),

@@ -123,8 +123,7 @@ Result<ProcessorState> decode_state(std::string_view bytes) {
   ProcessorState state;
   const auto version = in.get<uint32_t>();
   if (in.ok() && version != kVersion)
-    return model_error("a processor's state of version " + std::to_string(version),
-                       "version " + std::to_string(kVersion), "processor",
+    return model_error({"a processor's state of version ", version}, {"version ", kVersion}, "processor",
                        "open it with the release that wrote it");
   state.lost = in.get<uint8_t>() != 0;
   state.seen = in.get<uint64_t>();

@@ -14,25 +14,25 @@ Status check_name(const std::string& name, const std::string& what) {
   const bool plain =
       std::ranges::none_of(name, [](char c) { return static_cast<unsigned char>(c) < kFirstPrintable; });
   if (!name.empty() && name.size() <= kMaxTaskName && plain) return {};
-  return argument_error(what + " of " + std::to_string(name.size()) + " bytes",
-                        "1 to " + std::to_string(kMaxTaskName) + " bytes without control characters",
-                        "install", "give it a short name");
+  return argument_error({what, " of ", name.size(), " bytes"},
+                        {"1 to ", kMaxTaskName, " bytes without control characters"}, "install",
+                        "give it a short name");
 }
 
 Status check_shape(const TaskTriggers& given) {
   WALLE_TRY(check_name(given.task, "a task's name"));
   const std::string where = "install of task '" + given.task + "'";
   if (given.queue < 1 || given.queue > kMaxQueue)
-    return argument_error("a queue of " + std::to_string(given.queue) + " firings",
-                          "1 to " + std::to_string(kMaxQueue), where, "correct the number");
+    return argument_error({"a queue of ", given.queue, " firings"}, {"1 to ", kMaxQueue}, where,
+                          "correct the number");
   if (given.triggers.size() > kMaxTaskTriggers)
-    return argument_error(std::to_string(given.triggers.size()) + " triggers",
-                          "at most " + std::to_string(kMaxTaskTriggers), where, "make several tasks of it");
+    return argument_error({given.triggers.size(), " triggers"}, {"at most ", kMaxTaskTriggers}, where,
+                          "make several tasks of it");
   std::set<std::string_view> names;
   for (const TriggerText& t : given.triggers) {
     WALLE_TRY(check_name(t.name, "a trigger's name"));
     if (!names.insert(t.name).second)
-      return argument_error("two triggers '" + t.name + "'", "names that differ", where,
+      return argument_error({"two triggers '", t.name, "'"}, "names that differ", where,
                             "rename one of them");
   }
   return {};
@@ -41,7 +41,7 @@ Status check_shape(const TaskTriggers& given) {
 Result<CompiledTrigger> compiled_for(std::string_view task, std::string_view name, std::string_view text,
                                      const Catalog& catalog) {
   const auto named = [&](Error e) {
-    e.within("task '" + std::string(task) + "', trigger '" + std::string(name) + "'");
+    e.within({"task '", task, "', trigger '", name, "'"});
     return e;
   };
   auto spec = parse_trigger(text);
@@ -73,9 +73,8 @@ std::string_view TaskTable::intern(std::string_view name) {
 Result<std::vector<CompiledTrigger>> TaskTable::compile(const TaskTriggers& given) const {
   WALLE_TRY(check_shape(given));
   if (!find(given.task) && tasks_.size() >= kMaxTasks)
-    return resource_error("task number " + std::to_string(tasks_.size() + 1),
-                          "at most " + std::to_string(kMaxTasks), "install of task '" + given.task + "'",
-                          "remove tasks that are no longer needed");
+    return resource_error({"task number ", tasks_.size() + 1}, {"at most ", kMaxTasks},
+                          {"install of task '", given.task, "'"}, "remove tasks that are no longer needed");
   std::vector<CompiledTrigger> out;
   for (const TriggerText& t : given.triggers) {
     WALLE_ASSIGN(CompiledTrigger compiled, compiled_for(given.task, t.name, t.text, catalog_));
@@ -88,7 +87,7 @@ Status TaskTable::add(Task& task, TaskTrigger& t) {
   auto id = matcher_->add(t.compiled);
   if (!id.ok()) {
     Error e = id.take_error();
-    e.within("task '" + std::string(task.name) + "', trigger '" + std::string(t.name) + "'");
+    e.within({"task '", task.name, "', trigger '", t.name, "'"});
     return e;
   }
   t.id = *id;

@@ -96,8 +96,7 @@ class ClauseParser {
       key.session |= session;
       if (!page && !session) key.fields.push_back(at.text);
       if (std::cmp_greater(key.fields.size(), kMaxKeyFields))
-        return in_.wrong_at(at, "at most " + std::to_string(kMaxKeyFields) + " fields in a key",
-                            "remove some of them");
+        return in_.wrong_at(at, {"at most ", kMaxKeyFields, " fields in a key"}, "remove some of them");
     } while (in_.accept(","));
     // In one order, so that equal keys are the same scope.
     std::sort(key.fields.begin(), key.fields.end());
@@ -146,14 +145,14 @@ class ClauseParser {
         t.wanted = !in_.accept_word("not");
         for (const auto& [sign, word] :
              {std::pair("&&", "and"), std::pair("||", "or"), std::pair("!", "not")})
-          if (in_.is(sign)) return in_.wrong("the name of a state", "write " + std::string(word));
+          if (in_.is(sign)) return in_.wrong("the name of a state", {"write ", word});
         if (!in_.is_name()) return in_.wrong("the name of a state", "write when wifi and not low_battery");
         t.name = in_.take().text;
         // A disjunction of conjunctions: `and` binds tighter, and there are no parentheses, so that a guard
         // stays a few masks.
         spec_.when.back().push_back(std::move(t));
         for (const auto& [sign, word] : {std::pair("&&", "and"), std::pair("||", "or")})
-          if (in_.is(sign)) return in_.wrong("'and', 'or' or a clause", "write " + std::string(word));
+          if (in_.is(sign)) return in_.wrong("'and', 'or' or a clause", {"write ", word});
       } while (in_.accept_word("and"));
     } while (in_.accept_word("or"));
     return {};

@@ -88,8 +88,7 @@ Status parse_during(LexemeCursor& in, std::vector<DaySpan>& out) {
     DaySpan span;
     WALLE_TRY(parse_span(in, span));
     out.push_back(span);
-    if (out.size() > kMaxSpans)
-      return in.wrong("at most " + std::to_string(kMaxSpans) + " spans", "join spans that touch");
+    if (out.size() > kMaxSpans) return in.wrong({"at most ", kMaxSpans, " spans"}, "join spans that touch");
   } while (in.accept_word("or"));
   return {};
 }

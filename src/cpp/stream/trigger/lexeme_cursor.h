@@ -30,19 +30,17 @@ class LexemeCursor {
   bool accept(std::string_view sign) { return is(sign) && pass(); }
   bool accept_word(std::string_view word) { return is_word(word) && pass(); }
 
-  Error wrong(std::string expected, std::string next) const {
-    return wrong_at(peek(), std::move(expected), std::move(next));
-  }
-  Error wrong_at(const Lexeme& l, std::string expected, std::string next) const {
+  Error wrong(Text expected, Text next) const { return wrong_at(peek(), expected, next); }
+  Error wrong_at(const Lexeme& l, Text expected, Text next) const {
     const std::string_view text =
         source_.substr(static_cast<size_t>(l.position), static_cast<size_t>(l.length));
     const bool end = l.kind == TokenKind::end;
-    return argument_error(end ? "the end of the trigger" : "'" + std::string(text) + "'", std::move(expected),
-                          place_in(source_, l.position), std::move(next));
+    return argument_error(end ? "the end of the trigger" : "'" + std::string(text) + "'", expected,
+                          place_in(source_, l.position), next);
   }
   Status expect(std::string_view sign, std::string_view next) {
     if (accept(sign)) return {};
-    return wrong("'" + std::string(sign) + "'", std::string(next));
+    return wrong({"'", sign, "'"}, next);
   }
 
  private:

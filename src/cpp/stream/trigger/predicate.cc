@@ -117,17 +117,17 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
       ++declared;
       if (n.op == PredicateOp::value && !fits(field->type, FieldType::i64))
         return argument_error(
-            "field '" + n.field + "' of type " + std::string(field_type_name(field->type)) + " in arithmetic",
-            "a number", where, "calculate with fields of numbers");
+            {"field '", n.field, "' of type ", field_type_name(field->type), " in arithmetic"}, "a number",
+            where, "calculate with fields of numbers");
       for (const Literal& l : n.literals)
         if (!fits(field->type, l.type))
-          return argument_error("field '" + n.field + "' compared with " + literal_text(l),
-                                "a value of type " + std::string(field_type_name(field->type)), where,
+          return argument_error({"field '", n.field, "' compared with ", literal_text(l)},
+                                {"a value of type ", field_type_name(field->type)}, where,
                                 "compare it with a value of its declared type");
     }
     if (!declared) {
       const std::string of = event == kAny ? "any event" : "event '" + catalog.events()[event].name + "'";
-      return argument_error("field '" + n.field + "', which " + of + " does not declare", "a declared field",
+      return argument_error({"field '", n.field, "', which ", of, " does not declare"}, "a declared field",
                             where, "declare the field or correct its name");
     }
     // After all events have been asked: a refused predicate is not half resolved.

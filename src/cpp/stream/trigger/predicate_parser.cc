@@ -35,7 +35,7 @@ class PredicateParser {
   // One spelling of each operator: what is read aloud, and what the canonical text says.
   Status refuse_sign(std::string_view sign, const std::string& instead) const {
     if (!in_.is(sign)) return {};
-    return in_.wrong("'" + instead + "'", "write '" + instead + "' instead of '" + std::string(sign) + "'");
+    return in_.wrong({"'", instead, "'"}, {"write '", instead, "' instead of '", sign, "'"});
   }
 
   Status join(Predicate& p, PredicateOp op, size_t left, size_t right, int position) {
@@ -62,8 +62,7 @@ class PredicateParser {
 
   Status term(Predicate& p, int depth) {
     if (depth > kMaxNesting)
-      return in_.wrong("at most " + std::to_string(kMaxNesting) + " nested parentheses",
-                       "flatten the predicate");
+      return in_.wrong({"at most ", kMaxNesting, " nested parentheses"}, "flatten the predicate");
     const int position = in_.peek().position;
     WALLE_TRY(refuse_sign("!", "not"));
     if (in_.accept_word("not")) {
@@ -133,7 +132,7 @@ class PredicateParser {
     WALLE_TRY(refuse_sign("=", "=="));
     const auto* op =
         std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return in_.is(o.first); });
-    if (op == std::end(ops)) return in_.wrong(std::move(expected), std::move(next));
+    if (op == std::end(ops)) return in_.wrong(expected, next);
     in_.take();
     return op->second;
   }
@@ -166,8 +165,7 @@ class PredicateParser {
 
   Status factor(Predicate& p, int depth) {
     if (depth > kMaxNesting)
-      return in_.wrong("at most " + std::to_string(kMaxNesting) + " nested parentheses",
-                       "flatten the predicate");
+      return in_.wrong({"at most ", kMaxNesting, " nested parentheses"}, "flatten the predicate");
     Predicate::Node n;
     n.position = in_.peek().position;
     if (in_.accept("(")) {
@@ -222,7 +220,7 @@ class PredicateParser {
   Status room(const Predicate& p) const {
     // Evaluation and printing recurse over the nodes.
     if (p.nodes.size() > kMaxParts)
-      return in_.wrong("at most " + std::to_string(kMaxParts) + " parts in a predicate", "split the trigger");
+      return in_.wrong({"at most ", kMaxParts, " parts in a predicate"}, "split the trigger");
     return {};
   }
 
@@ -254,7 +252,7 @@ class PredicateParser {
       WALLE_TRY(literal(l));
       n.literals.push_back(std::move(l));
       if (n.literals.size() > kMaxValues)
-        return in_.wrong("at most " + std::to_string(kMaxValues) + " values", "split the set");
+        return in_.wrong({"at most ", kMaxValues, " values"}, "split the set");
     } while (in_.accept(","));
     return in_.expect(")", "close the set of values");
   }

@@ -47,7 +47,7 @@ class Compiler {
     for (const std::string& name : in.fields) {
       const auto id = catalog_.find_field(name);
       if (!id)
-        return argument_error(where + "(" + name + ")", "a declared field", place(0),
+        return argument_error({where, "(", name, ")"}, "a declared field", place(0),
                               "declare the field or correct its name");
       out.fields.push_back(*id);
     }
@@ -71,12 +71,12 @@ class Compiler {
       out_.whole &= field->type == FieldType::i64;
       if (spec_.aggregate.kind == TriggerAggregateKind::sum && field->type != FieldType::i64 &&
           field->type != FieldType::f64)
-        return argument_error(
-            "a sum of field '" + field->name + "' of type " + std::string(field_type_name(field->type)),
-            "a number", place(spec_.steps[0].position), "count its values: distinct(" + field->name + ")");
+        return argument_error({"a sum of field '", field->name, "' of type ", field_type_name(field->type)},
+                              "a number", place(spec_.steps[0].position),
+                              {"count its values: distinct(", field->name, ")"});
     }
     if (!declared)
-      return argument_error("field '" + spec_.aggregate.field + "', which none of the events declares",
+      return argument_error({"field '", spec_.aggregate.field, "', which none of the events declares"},
                             "a declared field", place(spec_.steps[0].position),
                             "declare the field or correct its name");
     out_.aggregate_field = *id;
@@ -93,11 +93,11 @@ class Compiler {
         return argument_error("an empty step", "an event", place(s.position), "name an event");
     }
     if (steps > kMaxSteps)
-      return argument_error(std::to_string(steps) + " steps with counts written out",
-                            "at most " + std::to_string(kMaxSteps), place(0), "split the trigger");
+      return argument_error({steps, " steps with counts written out"}, {"at most ", kMaxSteps}, place(0),
+                            "split the trigger");
     if (optional > kMaxOptional)
-      return argument_error(std::to_string(optional) + " optional steps",
-                            "at most " + std::to_string(kMaxOptional), place(0), "split the trigger");
+      return argument_error({optional, " optional steps"}, {"at most ", kMaxOptional}, place(0),
+                            "split the trigger");
     return {};
   }
 
@@ -107,12 +107,12 @@ class Compiler {
       for (const StateTerm& t : all) {
         const auto id = catalog_.find_state(t.name);
         if (!id)
-          return argument_error("state '" + t.name + "'", "a declared state", place(0),
+          return argument_error({"state '", t.name, "'"}, "a declared state", place(0),
                                 "declare the state or correct its name");
         const uint64_t bit = uint64_t{1} << *id;
         // `wifi and not wifi` never holds; `wifi and wifi` does and needs no second bit.
         if ((g.mask & bit) && ((g.value & bit) != 0) != t.wanted)
-          return argument_error("'" + t.name + "' wanted both on and off", "a guard that can hold", place(0),
+          return argument_error({"'", t.name, "' wanted both on and off"}, "a guard that can hold", place(0),
                                 "remove one of them");
         g.mask |= bit;
         if (t.wanted) g.value |= bit;
@@ -128,14 +128,14 @@ class Compiler {
     if (a.event != "*") {
       const auto id = catalog_.find_event(a.event);
       if (!id)
-        return argument_error("event '" + a.event + "'", "a declared event", place(a.position),
+        return argument_error({"event '", a.event, "'"}, "a declared event", place(a.position),
                               "declare it or correct its name");
       c.event = *id;
     }
     if (a.page != "*") {
       const auto id = catalog_.find_page(a.page);
       if (!id)
-        return argument_error("page '" + a.page + "'", "a known page", place(a.position),
+        return argument_error({"page '", a.page, "'"}, "a known page", place(a.position),
                               "declare the page or correct its name");
       c.page = *id;
     }
@@ -166,12 +166,12 @@ class Compiler {
       const bool is_before = event && std::any_of(before->atoms.begin(), before->atoms.end(),
                                                   [&](const CompiledAtom& b) { return b.event == *event; });
       if (!is_before)
-        return argument_error("'$" + n.literals[0].text + "." + n.field + "'",
+        return argument_error({"'$", n.literals[0].text, ".", n.field, "'"},
                               "an event of the step directly before", place(n.position),
                               "name that step's event; only its newest values are kept");
       const FieldDecl* field = id ? catalog_.field(*event, *id) : nullptr;
       if (!field || (field->type != FieldType::i64 && field->type != FieldType::f64))
-        return argument_error("field '" + n.field + "' of event '" + n.literals[0].text + "'",
+        return argument_error({"field '", n.field, "' of event '", n.literals[0].text, "'"},
                               "a declared field that is a number", place(n.position),
                               "compare numbers; for equal texts use scope by(field)");
       const CapturedField wanted{*event, *id};
@@ -179,8 +179,8 @@ class Compiler {
       n.right = static_cast<uint16_t>(at - captures->begin());
       if (at == captures->end()) captures->push_back(wanted);
       if (captures->size() > kMaxCaptures)
-        return argument_error("more than " + std::to_string(kMaxCaptures) + " numbers of the step before",
-                              "fewer", place(n.position), "split the trigger");
+        return argument_error({"more than ", kMaxCaptures, " numbers of the step before"}, "fewer",
+                              place(n.position), "split the trigger");
     }
     return {};
   }
@@ -239,10 +239,9 @@ class Compiler {
       return {};
     out_.variants.push_back(std::move(chain));
     if (std::cmp_less_equal(out_.variants.size(), kMaxVariants)) return {};
-    return argument_error(
-        "more than " + std::to_string(kMaxVariants) +
-            " chains, with alternatives, optional steps and the orders of all() written out",
-        "fewer", place(0), "split the trigger");
+    return argument_error({"more than ", kMaxVariants,
+                           " chains, with alternatives, optional steps and the orders of all() written out"},
+                          "fewer", place(0), "split the trigger");
   }
 
   // A step behind every chain; one of all() in each order of its events.
@@ -291,9 +290,8 @@ class Compiler {
     atoms_ += c.guard.size() + c.atoms.size() * count;
     // Counted while they are made: 16 steps of 64 alternatives in 16 variants would be 16,384.
     if (atoms_ > kMaxAtoms)
-      return argument_error(
-          "more than " + std::to_string(kMaxAtoms) + " events, with counts and optional steps written out",
-          "fewer", place(edge.position), "split the trigger");
+      return argument_error({"more than ", kMaxAtoms, " events, with counts and optional steps written out"},
+                            "fewer", place(edge.position), "split the trigger");
     chain.push_back(c);
     c.follow = Follow::later;  // the other times
     c.gap_us = spec_.gap_us.value_or(-1);

@@ -127,7 +127,7 @@ class Lexer {
     const std::string_view two = source_.substr(at_, 2);
     const bool is_double = std::find(kDouble.begin(), kDouble.end(), two) != kDouble.end();
     if (!is_double && kSingle.find(two[0]) == std::string_view::npos)
-      return argument_error("an unknown character '" + std::string(1, two[0]) + "'",
+      return argument_error({"an unknown character '", std::string(1, two[0]), "'"},
                             "names, numbers, texts and the signs of the language", here(),
                             "remove it, or put the name in quotes");
     add(TokenKind::sign, is_double ? 2 : 1);
@@ -144,8 +144,8 @@ class Lexer {
 
 Result<std::vector<Lexeme>> lex_trigger(std::string_view source) {
   if (source.size() > kMaxTriggerText)
-    return argument_error("a trigger of " + std::to_string(source.size()) + " bytes",
-                          "at most " + std::to_string(kMaxTriggerText), "trigger text", "shorten it");
+    return argument_error({"a trigger of ", source.size(), " bytes"}, {"at most ", kMaxTriggerText},
+                          "trigger text", "shorten it");
   return Lexer(source).run();
 }
 

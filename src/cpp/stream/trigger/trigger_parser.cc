@@ -28,7 +28,7 @@ class Parser : LexemeCursor {
         WALLE_TRY(pattern(spec_.others.emplace_back()));
         if (spec_.absent_us) return wrong("a clause", "write a trigger of its own for the absence");
         if (spec_.others.size() >= kMaxAlternatives)
-          return wrong("at most " + std::to_string(kMaxAlternatives) + " patterns", "split the trigger");
+          return wrong({"at most ", kMaxAlternatives, " patterns"}, "split the trigger");
       }
     }
     WALLE_TRY(parse_clauses(*this, spec_));
@@ -116,7 +116,7 @@ class Parser : LexemeCursor {
     const bool counts = a.kind != TriggerAggregateKind::sum;
     const bool fits = a.bound.type == FieldType::i64 && a.bound.i >= 1 && a.bound.i < kMaxCounted;
     if (counts && !(fits || (a.bound.type == FieldType::i64 && a.bound.i == 0 && a.op == PredicateOp::gt)))
-      return wrong_at(at, "a whole number from 1 to " + std::to_string(kMaxCounted - 1), "choose one");
+      return wrong_at(at, {"a whole number from 1 to ", kMaxCounted - 1}, "choose one");
     if (!accept_word("keep")) return {};
     if (counts) return wrong("a clause", "counts keep what they need, remove 'keep'");
     WALLE_ASSIGN(a.keep, parse_whole(*this, kMaxCounted, "a number of events", "write keep 256"));
@@ -140,7 +140,7 @@ class Parser : LexemeCursor {
       steps.push_back(std::move(next));
       // Asked while parsing too: a text of 64 KB must not build a tree of thousands of steps first.
       if (std::cmp_greater(steps.size(), kMaxSteps))
-        return wrong("at most " + std::to_string(kMaxSteps) + " steps", "split the trigger");
+        return wrong({"at most ", kMaxSteps, " steps"}, "split the trigger");
     }
     return {};
   }
@@ -227,7 +227,7 @@ class Parser : LexemeCursor {
     do {
       WALLE_TRY(set(step.all_of.emplace_back()));
       if (std::cmp_greater(step.all_of.size(), kMaxTogether))
-        return wrong("at most " + std::to_string(kMaxTogether) + " events in all()", "split the trigger");
+        return wrong({"at most ", kMaxTogether, " events in all()"}, "split the trigger");
     } while (accept(","));
     if (step.all_of.size() < 2) return wrong("another event", "write all(a, b): both, in any order");
     WALLE_TRY(expect(")", "close the events: all(a, b)"));
@@ -254,7 +254,7 @@ class Parser : LexemeCursor {
       WALLE_TRY(atom(a));
       out.push_back(std::move(a));
       if (out.size() > kMaxAlternatives)
-        return wrong("at most " + std::to_string(kMaxAlternatives) + " alternatives", "split the trigger");
+        return wrong({"at most ", kMaxAlternatives, " alternatives"}, "split the trigger");
     } while (accept("|"));
     return {};
   }
@@ -267,9 +267,9 @@ class Parser : LexemeCursor {
       return {};
     }
     if (peek().kind != TokenKind::word && peek().kind != TokenKind::text)
-      return wrong(std::string(what) + " or '*'", "write event@page; quote unusual names");
+      return wrong({what, " or '*'"}, "write event@page; quote unusual names");
     if (peek().kind == TokenKind::text && (peek().text.empty() || peek().text == "*"))
-      return wrong("a name that is neither empty nor \"*\"", "name the " + std::string(what));
+      return wrong("a name that is neither empty nor \"*\"", {"name the ", what});
     out = take().text;
     return {};
   }
@@ -279,7 +279,7 @@ class Parser : LexemeCursor {
     // Else `a ~ within 5s` would wait for an event "within".
     if (peek().kind == TokenKind::word && is_reserved(peek().text))
       return wrong("an event name",
-                   "'" + peek().text + "' is a word of the language: quote it if an event has this name");
+                   {"'", peek().text, "' is a word of the language: quote it if an event has this name"});
     WALLE_TRY(name(out.event, "an event name"));
     if (accept("@")) WALLE_TRY(name(out.page, "a page name"));
     if (accept("[")) {
@@ -299,8 +299,8 @@ Result<TriggerSpec> parse_trigger(std::string_view text) {
   WALLE_ASSIGN(TriggerSpec spec, Parser(text, std::move(lexemes)).trigger());
   // Short forms are written out in the canonical text ("x" as "x == true"), which is stored and read again.
   if (const size_t size = format_trigger(spec).size(); size > kMaxTriggerText)
-    return argument_error("a trigger of " + std::to_string(size) + " bytes when written out",
-                          "at most " + std::to_string(kMaxTriggerText), "trigger", "split the trigger");
+    return argument_error({"a trigger of ", size, " bytes when written out"}, {"at most ", kMaxTriggerText},
+                          "trigger", "split the trigger");
   return spec;
 }
 

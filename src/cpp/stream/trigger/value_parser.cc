@@ -15,7 +15,7 @@ Result<int> parse_whole(LexemeCursor& in, int most, const std::string& what, std
   int n = 0;
   const auto r = std::from_chars(l.text.data(), end, n);
   if (l.kind == TokenKind::number && r.ec == std::errc() && r.ptr == end && n >= 1 && n <= most) return n;
-  return in.wrong_at(l, what + " from 1 to " + std::to_string(most), std::move(next));
+  return in.wrong_at(l, {what, " from 1 to ", most}, next);
 }
 
 Result<int64_t> parse_duration(LexemeCursor& in) {
