@@ -27,6 +27,19 @@ namespace walle::base {
 template <class T>
 concept FixedWidth = (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) || std::is_enum_v<T>;
 
+template <class T>
+struct Underlying {
+  using Type = T;
+};
+template <class T>
+  requires std::is_enum_v<T>
+struct Underlying<T> {
+  using Type = std::underlying_type_t<T>;
+};
+// The number that stands for it.
+template <class T>
+using UnderlyingOf = typename Underlying<T>::Type;
+
 template <size_t bytes>
 using UnsignedOf = std::conditional_t<
     bytes == 1, uint8_t,
@@ -116,7 +129,7 @@ class ByteReader {
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(as_text(bytes)) {}
 
   template <FixedWidth T>
-    requires(!std::is_enum_v<T>)  // a number from a file becomes an enumerator after it was compared
+    requires(!std::is_enum_v<T>)  // checked() reads an enumerator
   T get() {
     if (left() < sizeof(T)) {
       fail();
@@ -125,6 +138,22 @@ class ByteReader {
     const T value = load_le<T>(bytes_.data() + at_);
     at_ += sizeof(T);
     return value;
+  }
+  // A number or enumerator from `least` to `most`; any other fails the reader. What it gives lies between
+  // them, read or not.
+  template <FixedWidth T>
+  T checked(T least, T most) {
+    using Number = UnderlyingOf<T>;
+    const auto value = get<Number>();
+    if (ok_ && value >= static_cast<Number>(least) && value <= static_cast<Number>(most))
+      return static_cast<T>(value);
+    fail();
+    return least;
+  }
+  bool flag() { return checked<uint8_t>(0, 1) != 0; }
+  // What was read must be `good`, too.
+  void check(bool good) {
+    if (!good) fail();
   }
   // At most 64 bits; longer forms than needed are read too.
   uint64_t varint();

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -60,9 +60,8 @@ std::string machine_of(const backends::Backend& host) { return host.device() + "
 
 // Nothing else of a file is a number of nanoseconds.
 double positive(base::ByteReader& in) {
-  const auto figure = in.get<double>();
-  if (!std::isfinite(figure) || figure <= 0) in.fail();
-  return figure;
+  using Limits = std::numeric_limits<double>;
+  return in.checked(Limits::denorm_min(), Limits::max());
 }
 }  // namespace
 
@@ -90,10 +89,8 @@ std::optional<DeviceProfile> decode_profile(std::string_view machine, std::strin
   DeviceProfile out;
   out.isa = in.text();
   for (const auto figure : kFigures) out.*figure = positive(in);
-  out.launch = in.get<double>();
-  if (!std::isfinite(out.launch) || out.launch < 0) in.fail();
-  const auto ways = in.get<uint32_t>();
-  if (ways > kMaxMemories) return std::nullopt;
+  out.launch = in.checked(0.0, std::numeric_limits<double>::max());
+  const auto ways = in.checked<uint32_t>(0, kMaxMemories);
   for (uint32_t i = 0; i < ways; ++i) {
     backends::Way& way = out.ways.emplace_back();
     way.memory = in.text();

@@ -1,9 +1,9 @@
 #include "search/plan_cache.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #include "base/bytes.h"
 
@@ -42,11 +42,8 @@ std::optional<Decisions> decode(uint64_t key, std::string_view bytes) {
     d.taken = in.get<uint32_t>();
     d.choices = in.get<uint64_t>();
     d.measured_ms.resize(in.count(sizeof(double)));
-    for (double& ms : d.measured_ms) {
-      ms = in.get<double>();
-      if (!std::isfinite(ms) || ms < 0) in.fail();
-    }
-    if (d.taken >= d.measured_ms.size()) in.fail();
+    for (double& ms : d.measured_ms) ms = in.checked(0.0, std::numeric_limits<double>::max());
+    in.check(d.taken < d.measured_ms.size());
   }
   if (!in.checksum() || !in.done()) return std::nullopt;
   return out;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 namespace walle::base {
@@ -90,6 +91,44 @@ TEST(Bytes, CountsAreBoundedByWhatIsLeft) {
   EXPECT_FALSE(counted(3, 23, 8));
   EXPECT_FALSE(counted(0xffffffff, 100, 1));
   EXPECT_FALSE(counted(0x80000000, 0, 2));  // the product is 2^32
+}
+
+TEST(Bytes, CheckedValuesLieBetweenTheirBounds) {
+  const auto read = [](auto value, auto least, auto most) {
+    ByteWriter w;
+    w.put(value);
+    ByteReader r(w.written());
+    const auto got = r.checked(least, most);
+    EXPECT_EQ(got, r.ok() ? value : least);
+    return r.done();
+  };
+  EXPECT_TRUE(read(int64_t{-2}, int64_t{-2}, int64_t{3}));
+  EXPECT_TRUE(read(int64_t{3}, int64_t{-2}, int64_t{3}));
+  EXPECT_FALSE(read(int64_t{-3}, int64_t{-2}, int64_t{3}));
+  EXPECT_FALSE(read(int64_t{4}, int64_t{-2}, int64_t{3}));
+  EXPECT_TRUE(read(Kind::second, Kind::first, Kind::second));
+  EXPECT_FALSE(read(static_cast<Kind>(2), Kind::first, Kind::second));
+  EXPECT_TRUE(read(0.0, 0.0, 1.0));
+  EXPECT_FALSE(ByteReader("\x02").flag());
+
+  // Not one that was cut, though its zero would do.
+  ByteReader cut("");
+  EXPECT_EQ(cut.checked<uint8_t>(0, 9), 0);
+  EXPECT_FALSE(cut.ok());
+  ByteWriter nan;
+  nan.put(std::numeric_limits<double>::quiet_NaN());
+  ByteReader r(nan.written());
+  EXPECT_EQ(r.checked(0.0, 1.0), 0.0);
+  EXPECT_FALSE(r.ok());
+}
+
+TEST(Bytes, WhatIsNotGoodFailsTheReader) {
+  ByteReader r("\x01\x01");
+  r.check(true);
+  EXPECT_TRUE(r.flag());
+  r.check(false);
+  EXPECT_FALSE(r.flag());
+  EXPECT_FALSE(r.ok());
 }
 
 TEST(Bytes, VarintsHoldSixtyFourBits) {

@@ -44,11 +44,8 @@ std::string acknowledge_frame(std::string_view stream, uint64_t seq) {
 
 bool read_frame(std::string_view bytes, FrameIn& out) {
   base::ByteReader in(bytes);
-  const auto kind = in.get<uint8_t>();
-  if (kind < static_cast<uint8_t>(FrameKind::commit) || kind > static_cast<uint8_t>(FrameKind::acknowledge))
-    return false;
   out = FrameIn();
-  out.kind = static_cast<FrameKind>(kind);
+  out.kind = in.checked(FrameKind::commit, FrameKind::acknowledge);
   if (out.kind == FrameKind::acknowledge)
     out.stream = in.text();
   else

@@ -86,11 +86,11 @@ class Decoder {
 
   Value value(int depth) {
     const auto kind = in_.get<uint8_t>();
-    if (depth > kMaxDepth) in_.fail();  // a file somebody else wrote must not exhaust the stack
+    in_.check(depth <= kMaxDepth);  // a file somebody else wrote must not exhaust the stack
     if (!in_.ok()) return {};
     switch (kind) {
       case kNone: return {};
-      case kBool: return in_.get<uint8_t>() != 0;
+      case kBool: return in_.flag();
       case kInt: return in_.get<int64_t>();
       case kFloat: return in_.get<double>();
       case kStr: return std::string(in_.text());

@@ -11,7 +11,6 @@ namespace walle::link {
 namespace {
 constexpr const char* kMemoryKind = "AGNT";
 constexpr uint16_t kMemoryVersion = 1;
-constexpr uint8_t kCohorts = 2, kTold = 3;
 // Of what one entry takes at least: texts' sizes and numbers.
 constexpr size_t kLeastTask = 4 + 4 + 3 * (4 + 4 + 4) + 1 + 4 + 4 + 1 + 1;
 constexpr size_t kLeastRefusal = 4 + 4;
@@ -42,23 +41,15 @@ void put(base::ByteWriter& out, const ManagedTask& task) {
   out.put(task.told);
 }
 
-template <class Enum>
-Enum get_one_of(base::ByteReader& in, uint8_t count) {
-  const auto value = in.get<uint8_t>();
-  if (value < count) return static_cast<Enum>(value);
-  in.fail();
-  return Enum{};
-}
-
 ManagedTask get_task(base::ByteReader& in) {
   ManagedTask out;
   out.scenario = in.text();
   for (ChosenPackage* package : {&out.active, &out.last_good, &out.coming}) *package = get_package(in);
-  out.stage = get_one_of<Stage>(in, kStages);
+  out.stage = in.checked(Stage::none, Stage::removing);
   out.tries = in.get<uint32_t>();
   out.trial = in.text();
-  out.cohort = get_one_of<Cohort>(in, kCohorts);
-  out.told = get_one_of<Told>(in, kTold);
+  out.cohort = in.checked(Cohort::treated, Cohort::control);
+  out.told = in.checked(Told::nothing, Told::fails);
   return out;
 }
 }  // namespace
@@ -101,7 +92,7 @@ std::string encode_memory(const AgentMemory& memory) {
 bool decode_memory(std::string_view bytes, AgentMemory& memory) {
   AgentMemory read;
   base::ByteReader in(bytes);
-  if (in.get<uint16_t>() != kMemoryVersion) return false;
+  in.checked(kMemoryVersion, kMemoryVersion);
   read.epoch = in.get<uint64_t>();
   read.plan_time_s = in.get<int64_t>();
   read.carried_out = in.get<uint32_t>();

@@ -54,13 +54,10 @@ Result<std::vector<AckEntry>> read_ack(std::string_view bytes) {
     const uint64_t size = in.varint();
     if (size > kMostTunnelNameBytes) return damaged();
     e.stream = in.bytes(size);
-    const auto status = in.get<uint8_t>();
+    e.status = in.checked(AckStatus::stored, AckStatus::unknown_dictionary);
     e.dictionary = in.get<uint32_t>();
     const uint64_t runs = in.varint_count(kLeastRun);
-    if (!in.ok() || e.stream.empty() || runs > kMostRuns ||
-        status > static_cast<uint8_t>(AckStatus::unknown_dictionary))
-      return damaged();
-    e.status = static_cast<AckStatus>(status);
+    if (!in.ok() || e.stream.empty() || runs > kMostRuns) return damaged();
     uint64_t at = 0;
     for (uint64_t k = 0; k < runs; ++k) {
       SeqRun run;

@@ -29,7 +29,7 @@ void put_short(base::ByteWriter& out, std::string_view text) {
 
 std::string_view short_text(base::ByteReader& in, size_t most) {
   const uint64_t size = in.varint();
-  if (size > most) in.fail();
+  in.check(size <= most);
   return in.bytes(in.ok() ? size : 0);
 }
 

@@ -286,8 +286,8 @@ std::string Outbox::serialize(uint64_t number) const {
 
 bool Outbox::parse(std::string_view bytes) {
   base::ByteReader in(bytes);
-  if (in.get<uint8_t>() != kOutboxVersion) return false;
-  lost_ = in.get<uint8_t>() != 0;
+  in.checked(kOutboxVersion, kOutboxVersion);
+  lost_ = in.flag();
   applied_ = in.get<uint64_t>();
   floor_ = in.get<uint64_t>();
   for (uint32_t n = in.count(kStreamBytes); n > 0 && in.ok(); --n) {

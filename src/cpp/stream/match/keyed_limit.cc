@@ -114,10 +114,7 @@ void KeyedLimit::get(base::ByteReader& in) {
   for (uint32_t n = in.count(sizeof(uint64_t) * (1 + count_)); n-- > 0 && in.ok();) {
     const auto key = in.get<uint64_t>();
     for (int i = 0; i < count_; ++i) {
-      const auto ts = in.get<int64_t>();
-      // Differences are made of times: none of these may overflow one.
-      if (ts != kNever && (ts < -kMaxTimeUs || ts > kMaxTimeUs)) return in.fail();
-      if (ts != kNever) note(key, ts);
+      if (const int64_t ts = get_past_time(in); ts != kNever) note(key, ts);
     }
   }
 }

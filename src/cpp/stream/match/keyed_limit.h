@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/bytes.h"
+#include "stream/match/match_times.h"
 
 namespace walle::stream {
 
@@ -39,7 +39,6 @@ class KeyedLimit {
     uint8_t next = 0;               // the oldest of its times, which is overwritten next
   };
   static constexpr uint16_t kNoEntry = 0xffff;
-  static constexpr int64_t kNever = INT64_MIN;
 
   uint16_t find(uint64_t key) const;
   uint16_t take(uint64_t key, int64_t ts);

@@ -79,10 +79,8 @@ StoredFiring get_firing(base::ByteReader& in) {
 StoredTask get_task(base::ByteReader& in) {
   StoredTask t;
   t.name = in.text();
-  t.queue = in.get<uint32_t>();
-  const auto when_full = in.get<uint8_t>();
-  if (t.queue < 1 || t.queue > kMaxQueue || when_full > static_cast<uint8_t>(WhenFull::drop_new)) in.fail();
-  t.when_full = static_cast<WhenFull>(when_full);
+  t.queue = in.checked<uint32_t>(1, kMaxQueue);
+  t.when_full = in.checked(WhenFull::coalesce, WhenFull::drop_new);
   t.newest = in.get<uint64_t>();
   t.settled = in.get<uint64_t>();
   t.dropped = in.get<uint64_t>();
@@ -92,7 +90,7 @@ StoredTask get_task(base::ByteReader& in) {
   for (uint32_t n = in.count(kFiringBytes); n-- > 0 && in.ok();) {
     t.waiting.push_back(get_firing(in));
     const uint64_t number = t.waiting.back().firing.number;
-    if (number <= before || number > t.newest) in.fail();
+    in.check(number > before && number <= t.newest);
     before = number;
   }
   return t;
@@ -125,7 +123,7 @@ Result<ProcessorState> decode_state(std::string_view bytes) {
   if (in.ok() && version != kVersion)
     return model_error({"a processor's state of version ", version}, {"version ", kVersion}, "processor",
                        "open it with the release that wrote it");
-  state.lost = in.get<uint8_t>() != 0;
+  state.lost = in.flag();
   state.seen = in.get<uint64_t>();
   state.session = in.get<uint64_t>();
   state.page_instance = in.get<uint64_t>();
