@@ -377,14 +377,15 @@ def test_snapshot(tmp_path: Path) -> None:
         newest = log.last_seq
     data = matching.snapshot()
     r = Reader(data[:-4])
-    assert crc32c(r.data) == struct.unpack("<I", data[-4:])[0] and r.bytes(4) == b"WSS3"
+    assert crc32c(r.data) == struct.unpack("<I", data[-4:])[0] and r.bytes(4) == b"WSS4"
     base, started, key, last_seq, last_ts, now, states = r.take("qBQQqqQ")
     century = 100 * 366 * 86_400_000_000
     assert (base, started, last_seq, last_ts, now) == (T0 - century, 1, newest, T0 + 39_000, T0 + 39_000)
     assert key >> 10 == last_ts - base + 1 and states == 0
     fired, limits, periods = {}, {}, {}
     for _ in range(r.take("I")):
-        fingerprint, once, last_fire, periods[fingerprint] = r.take("QBqq")
+        fingerprint, period, once, last_fire = r.take("QqBq")
+        periods[fingerprint] = period
         fired[fingerprint] = (once, last_fire, [r.take("q") for _ in range(r.take("I"))])
         limits[fingerprint] = [limit(r) for _ in range(r.take("I"))]
     assert set(fired) == {text_fingerprint(text) for text in texts}
@@ -574,7 +575,7 @@ def test_processor(tmp_path: Path) -> None:
     assert firing == (2, waiting.key, 3, waiting.ts, waiting.start_ts, 1, 0, 0)
     assert (text(), r.take("I"), text(), r.take("Q")) == ("clicks", 1, "gone", 1)
     snapshot = r.bytes(r.take("I"))
-    assert snapshot[:4] == b"WSS3" and r.done()
+    assert snapshot[:4] == b"WSS4" and r.done()
 
 
 # --- models and tasks

@@ -12,13 +12,13 @@
 namespace walle::stream {
 
 namespace {
-// "Walle stream snapshot", version 3.
-constexpr std::string_view kMagic = "WSS3";
+// "Walle stream snapshot", version 4.
+constexpr std::string_view kMagic = "WSS4";
 constexpr size_t kChecksumBytes = 4;
 // The least that one entry of each list takes: what its count is checked against.
 constexpr size_t kTimeBytes = 8;
-// Fingerprint, fired, last firing, next period, counts of recent firings and of limits.
-constexpr size_t kTriggerBytes = 8 + 1 + 8 + 8 + 4 + 4;
+// Fingerprint, next period, fired, last firing, counts of recent firings and of limits.
+constexpr size_t kTriggerBytes = 8 + 8 + 1 + 8 + 4 + 4;
 constexpr size_t kGroupBytes = 1 + 1 + 5 * 4;  // scope, parts of the key, counts of five lists
 constexpr size_t kNameBytes = 8;               // a fingerprint
 constexpr size_t kPartitionBytes =
@@ -80,9 +80,9 @@ class Matcher::SnapshotWriter {
       const Hot& h = m_.hot_[id];
       const Extra& x = h.extra == kNone ? none : m_.extras_[h.extra];
       out_.put(h.fingerprint);
+      out_.put(periods[id]);
       out_.put(static_cast<uint8_t>(x.fired));
       out_.put(x.last_fire);
-      out_.put(periods[id]);
       out_.put_count(x.recent.size());
       // Oldest first, so that the ring's position need not be stored.
       for (size_t i = 0; i < x.recent.size(); ++i) out_.put(x.recent[(x.next + i) % x.recent.size()]);
@@ -218,7 +218,7 @@ class Matcher::SnapshotReader {
 
   void get_clock() {
     m_.base_ = get_time();
-    m_.started_ = in_.get<uint8_t>() != 0;
+    m_.started_ = in_.flag();
     m_.key_ = in_.get<uint64_t>();
     m_.last_seq_ = in_.get<uint64_t>();
     m_.last_ts_ = get_time();
@@ -230,9 +230,9 @@ class Matcher::SnapshotReader {
     Triggers left = triggers_;
     for (uint32_t n = in_.count(kTriggerBytes); n-- > 0 && in_.ok();) {
       const uint16_t id = take(left, in_.get<uint64_t>());
-      const bool fired = in_.get<uint8_t>() != 0;
-      const int64_t last_fire = get_past_time();
       const int64_t period = get_past_time();
+      const bool fired = in_.flag();
+      const int64_t last_fire = get_past_time();
       std::vector<int64_t> recent(in_.count(kTimeBytes));
       for (int64_t& ts : recent) ts = get_past_time();
       // A cooldown would subtract the time of what never was.
@@ -317,7 +317,7 @@ class Matcher::SnapshotReader {
     Partition& p = kept ? *kept : spare;
     p.outer = in_.get<uint64_t>();
     p.previous = in_.get<uint64_t>();
-    const bool closed = in_.get<uint8_t>() != 0;
+    const bool closed = in_.flag();
     for (uint32_t n = in_.count(kNodeBytes); n-- > 0 && in_.ok();) {
       const uint16_t node = get_number(nodes);
       const Slot slot{in_.get<uint64_t>(), in_.get<uint64_t>()};
