@@ -1,9 +1,6 @@
-// The matcher's keys: which partition an event belongs to, which one gives way, and what all of them may
-// take.
+// The matcher's keys: how many a scope keeps and which one gives way to a new one.
 #include <algorithm>
-#include <bit>
 
-#include "stream/match/event_key.h"
 #include "stream/match/matcher.h"
 #include "stream/match/matcher_group.h"
 #include "stream/match/trie_step.h"
@@ -140,7 +137,7 @@ void Matcher::evict(Group& g, Partition& p) {
   };
   // Nothing goes on in a session that has ended, but waiting.
   if (g.scope != Scope::session) {
-    g.trie.under_way(p, key_, lose);
+    g.trie.under_way(p, clock_.key, lose);
     for (size_t local = 0; local < g.trigger_ids.size(); ++local)
       if (is_counting(p, g.trigger_ids[local])) lose(static_cast<uint16_t>(local));
   }
@@ -148,40 +145,6 @@ void Matcher::evict(Group& g, Partition& p) {
     if (id != kNone && p.pending[absences_[id].place].armed) lose(hot_[absences_[id].trigger].local);
   stats_.evicted_keys += lost;
   g.partitions.release(p);
-}
-
-TriggerStats Matcher::stats_of(uint16_t id) const {
-  const Hot& hot = hot_[id];
-  const Group& g = *groups_[hot.group];
-  return {.fired = hot.fired,
-          .suppressed = hot.extra == kNone ? 0 : extras_[hot.extra].suppressed,
-          .evicted = hot.local < g.evicted.size() ? g.evicted[hot.local].count : 0,
-          .last_ts = hot.last_fired};
-}
-
-std::vector<KeyPrice> Matcher::key_prices() const {
-  std::vector<KeyPrice> out;
-  for (const auto& g : groups_) {
-    if (g->scope == Scope::device) continue;
-    const size_t bytes = g->partitions.memory_bytes_at_most(g->shape());
-    out.push_back({.scope = g->scope,
-                   .by = g->by_text,
-                   .keys = g->partitions.most(),
-                   .bytes_per_key = bytes / g->partitions.most(),
-                   .bytes = bytes});
-  }
-  return out;
-}
-
-size_t Matcher::memory_bytes_at_most() const {
-  size_t bytes = memory_bytes() - tight::bytes(timers_);
-  for (const auto& g : groups_)
-    bytes += g->partitions.memory_bytes_at_most(g->shape()) - g->partitions.memory_bytes();
-  // Every trigger at one event, and a vector that doubles.
-  bytes += (std::max(done_.capacity(), std::bit_ceil(live_triggers_)) - done_.capacity()) * sizeof(Done);
-  // What reserve_timers() may come to reserve.
-  const size_t timers = timers_at_most(true);
-  return bytes + std::max(timers_.capacity(), timers + timers / 4 + kSpareTimers) * sizeof(Timer);
 }
 
 }  // namespace walle::stream

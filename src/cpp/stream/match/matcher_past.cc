@@ -69,7 +69,7 @@ class Matcher::PastGroup {
     // What the others do not know here is over for them.
     if (!known)
       for (size_t local = 0; local < fresh_.size(); ++local)
-        if (!fresh_[local]) p->barriers[local] = m_.key_;
+        if (!fresh_[local]) p->barriers[local] = m_.clock_.key;
     here_.trie.raise_barriers(*p, filled_, fresh_);
     here_.trie.find_live(*p);
     if (!known) here_.partitions.make_oldest(*p, past.closed);
@@ -86,7 +86,7 @@ class Matcher::PastGroup {
     if (!waits.armed) return;
     here_.partitions.add_wait(p);
     p.pending[a.place] = {waits.armed, waits.start, true};
-    m_.wait_for(p, here_.partitions.number(p), mine, m_.time_of(waits.armed) + a.for_us);
+    m_.wait_for(p, here_.partitions.number(p), mine, m_.clock_.time_of(waits.armed) + a.for_us);
   }
 
   Matcher& m_;
@@ -101,20 +101,15 @@ class Matcher::PastGroup {
 std::unique_ptr<Matcher> Matcher::for_past() const {
   auto out = std::make_unique<Matcher>(catalog_, options_);
   out->local_ = local_;
-  out->base_ = base_;
-  out->has_base_ = started_;
+  out->clock_.base = clock_.base;
+  out->clock_.has_base = clock_.started;
   return out;
 }
 
 void Matcher::take_clock(const Matcher& past) {
-  base_ = past.base_;
-  started_ = past.started_;
-  key_ = past.key_;
-  last_seq_ = past.last_seq_;
-  last_ts_ = past.last_ts_;
-  now_ = past.now_;
+  clock_ = past.clock_;
   states_ = past.states_;
-  rewind_idle();
+  idle_.rewind_to(clock_.now - clock_.last_ts);
   start_periods();
 }
 
@@ -122,26 +117,20 @@ void Matcher::take_clock(const Matcher& past) {
 void Matcher::take_limits(uint16_t mine, const Matcher& past, uint16_t theirs) {
   const uint16_t extra = hot_[mine].extra;
   if (extra == kNone) return;
-  Extra& x = extras_[extra];
-  const Extra& then = past.extras_[past.hot_[theirs].extra];
-  x.fired = then.fired;
-  x.last_fire = then.last_fire;
-  x.recent = then.recent;
-  x.next = then.next;
-  x.per_key = then.per_key;
-  drop_timers(mine);
-  for (const Timer& t : past.timers_)
+  extras_[extra].limits.take_past(past.extras_[past.hot_[theirs].extra].limits);
+  timers_.drop(mine);
+  for (const Timer& t : past.timers_.all())
     if (t.trigger == theirs && t.partition == kNoPartition) start_period(mine, t.deadline);
 }
 
 Status Matcher::take_past(const Matcher& past, std::span<const PastTrigger> triggers) {
-  const bool begun = started_ || now_ != 0;
-  if (past.started_ && begun && (past.key_ != key_ || past.base_ != base_))
+  const bool begun = clock_.has_begun();
+  if (past.clock_.started && begun && (past.clock_.key != clock_.key || past.clock_.base != clock_.base))
     return resource_error("a past whose newest event is another than that of matching so far",
                           "both up to the same event, of another time than the first that was matched",
                           "replay for an added trigger",
                           "replay the whole log with this set, or add the trigger behind the next event");
-  if (!past.started_) return {};
+  if (!past.clock_.started) return {};
   if (!begun) take_clock(past);
   std::map<uint16_t, std::unique_ptr<PastGroup>> groups;
   for (const auto& [mine, theirs] : triggers) {

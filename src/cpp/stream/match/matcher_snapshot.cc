@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/bytes.h"
+#include "stream/match/match_times.h"
 #include "stream/match/matcher.h"
 #include "stream/match/matcher_group.h"
 
@@ -16,7 +17,6 @@ namespace {
 constexpr std::string_view kMagic = "WSS4";
 constexpr size_t kChecksumBytes = 4;
 // The least that one entry of each list takes: what its count is checked against.
-constexpr size_t kTimeBytes = 8;
 // Fingerprint, next period, fired, last firing, counts of recent firings and of limits.
 constexpr size_t kTriggerBytes = 8 + 8 + 1 + 8 + 4 + 4;
 constexpr size_t kGroupBytes = 1 + 1 + 5 * 4;  // scope, parts of the key, counts of five lists
@@ -51,12 +51,13 @@ class Matcher::SnapshotWriter {
   using Named = std::vector<std::pair<uint64_t, uint16_t>>;  // fingerprint, number
 
   void put_clock() {
-    out_.put(m_.base_);
-    out_.put(static_cast<uint8_t>(m_.started_));
-    out_.put(m_.key_);
-    out_.put(m_.last_seq_);
-    out_.put(m_.last_ts_);
-    out_.put(m_.now_);
+    const MatchClock& c = m_.clock_;
+    out_.put(c.base);
+    out_.put(static_cast<uint8_t>(c.started));
+    out_.put(c.key);
+    out_.put(c.last_seq);
+    out_.put(c.last_ts);
+    out_.put(c.now);
     out_.put(m_.states_);
   }
 
@@ -72,22 +73,15 @@ class Matcher::SnapshotWriter {
     for (size_t id = 0; id < m_.hot_.size(); ++id)
       if (m_.hot_[id].live) ids.push_back(static_cast<uint16_t>(id));
     std::vector<int64_t> periods(m_.hot_.size(), kNever);
-    for (const Timer& t : m_.timers_)
+    for (const Timer& t : m_.timers_.all())
       if (t.partition == kNoPartition) periods[t.trigger] = t.deadline;
     out_.put_count(ids.size());
-    const Extra none;
+    const TriggerLimits none;
     for (const uint16_t id : in_order(std::move(ids))) {
       const Hot& h = m_.hot_[id];
-      const Extra& x = h.extra == kNone ? none : m_.extras_[h.extra];
       out_.put(h.fingerprint);
       out_.put(periods[id]);
-      out_.put(static_cast<uint8_t>(x.fired));
-      out_.put(x.last_fire);
-      out_.put_count(x.recent.size());
-      // Oldest first, so that the ring's position need not be stored.
-      for (size_t i = 0; i < x.recent.size(); ++i) out_.put(x.recent[(x.next + i) % x.recent.size()]);
-      out_.put_count(x.per_key.size());
-      for (const PerKey& k : x.per_key) k.limit.put(out_);
+      (h.extra == kNone ? none : m_.extras_[h.extra].limits).put(out_);
     }
   }
 
@@ -172,8 +166,8 @@ class Matcher::SnapshotReader {
     get_triggers();
     for (uint32_t n = in_.count(kGroupBytes); n-- > 0 && in_.ok();) get_group();
     if (!in_.done()) return damaged();
-    m_.rewind_idle();    // idle times follow from the clock
-    m_.start_periods();  // of triggers that the snapshot does not know
+    m_.idle_.rewind_to(m_.clock_.now - m_.clock_.last_ts);  // idle times follow from the clock
+    m_.start_periods();                                     // of triggers that the snapshot does not know
     return unknown_;
   }
 
@@ -201,28 +195,14 @@ class Matcher::SnapshotReader {
     return id;
   }
 
-  // A time that sums can be made of.
-  int64_t get_time() {
-    const auto ts = in_.get<int64_t>();
-    if (ts >= -kMaxTimeUs && ts <= kMaxTimeUs) return ts;
-    in_.fail();
-    return 0;
-  }
-  // The same, or the time of what never was.
-  int64_t get_past_time() {
-    base::ByteReader ahead = in_;
-    if (ahead.get<int64_t>() != kNever) return get_time();
-    in_ = ahead;
-    return kNever;
-  }
-
   void get_clock() {
-    m_.base_ = get_time();
-    m_.started_ = in_.flag();
-    m_.key_ = in_.get<uint64_t>();
-    m_.last_seq_ = in_.get<uint64_t>();
-    m_.last_ts_ = get_time();
-    m_.now_ = get_time();
+    MatchClock& c = m_.clock_;
+    c.base = get_time(in_);
+    c.started = in_.flag();
+    c.key = in_.get<uint64_t>();
+    c.last_seq = in_.get<uint64_t>();
+    c.last_ts = get_time(in_);
+    c.now = get_time(in_);
     m_.states_ = in_.get<uint64_t>();
   }
 
@@ -230,30 +210,11 @@ class Matcher::SnapshotReader {
     Triggers left = triggers_;
     for (uint32_t n = in_.count(kTriggerBytes); n-- > 0 && in_.ok();) {
       const uint16_t id = take(left, in_.get<uint64_t>());
-      const int64_t period = get_past_time();
-      const bool fired = in_.flag();
-      const int64_t last_fire = get_past_time();
-      std::vector<int64_t> recent(in_.count(kTimeBytes));
-      for (int64_t& ts : recent) ts = get_past_time();
-      // A cooldown would subtract the time of what never was.
-      if (fired && last_fire == kNever) in_.fail();
+      const int64_t period = get_past_time(in_);
       Extra* const x = id == kNone || m_.hot_[id].extra == kNone ? nullptr : &m_.extras_[m_.hot_[id].extra];
-      const uint32_t limits = in_.count(2 * sizeof(uint32_t));
-      for (uint32_t i = 0; i < limits && in_.ok(); ++i) {
-        if (x && i < x->per_key.size())
-          x->per_key[i].limit.get(in_);
-        else
-          KeyedLimit::pass(in_);
-      }
+      TriggerLimits::get(in_, x ? &x->limits : nullptr);
       unknown_ += id == kNone;
-      if (x && period != kNever && (x->timer == TimerKind::every || x->timer == TimerKind::daily))
-        m_.start_period(id, period);
-      // The same text has the same rate; a forged snapshot may not.
-      if (!x || x->recent.size() != recent.size()) continue;
-      x->fired = fired;
-      x->last_fire = last_fire;
-      x->recent = std::move(recent);
-      x->next = 0;
+      if (x && period != kNever && x->has_period()) m_.start_period(id, period);
     }
   }
 
@@ -349,7 +310,7 @@ class Matcher::SnapshotReader {
       const Absence& a = m_.absences_[h.absence];
       Pending& pending = p.pending[a.place];
       if (!pending.armed) g->partitions.add_wait(p);
-      if (!pending.queued) m_.wait_for(p, g->partitions.number(p), id, m_.time_of(armed) + a.for_us);
+      if (!pending.queued) m_.wait_for(p, g->partitions.number(p), id, m_.clock_.time_of(armed) + a.for_us);
       pending = {armed, start, true};
     }
   }

@@ -24,6 +24,7 @@
 #include "stream/match/limit_table.h"
 #include "stream/match/partition.h"
 #include "stream/match/predicate_memo.h"
+#include "stream/match/resolved_step.h"
 #include "stream/match/token_lists.h"
 #include "stream/trigger/trigger_compile.h"
 
@@ -35,17 +36,6 @@ inline constexpr int kKeyShift = 10;  // 1,024 events in one microsecond
 inline constexpr uint64_t key_limit(int64_t us) {
   return us < 0 ? ~uint64_t{0} : (static_cast<uint64_t>(us) + 1) << kKeyShift;
 }
-
-struct ResolvedStep {  // a CompiledStep whose predicates are interned
-  Follow follow = Follow::first;
-  int64_t gap_us = -1, least_us = -1;
-  std::vector<CompiledAtom> atoms, guard;
-  std::vector<CapturedField> captures;
-  uint64_t salt = 0;  // of the trigger's text, in the name of what it shares with no other
-  // Nothing of it may have come before: the guard of a first step.
-  bool leading() const { return follow == Follow::first && !guard.empty(); }
-  bool rare() const { return follow == Follow::newest || least_us >= 0 || leading() || !captures.empty(); }
-};
 
 class Trie {
  public:
