@@ -10,7 +10,7 @@
 
 #include "bench_value.h"
 #include "clock.h"
-#include "container/device/device.h"
+#include "container/device/device_core.h"
 #include "ir/walle_file.h"
 #include "runtime/session.h"
 
@@ -42,7 +42,7 @@ class BenchDevice {
       lines_.push_back(now);
     };
     const py::gil_scoped_release release;
-    device_ = value(container::Device::open(Env::system(), directory, std::move(options)));
+    device_ = value(container::DeviceCore::open(Env::system(), directory, std::move(options)));
     device_->on_result([this](const container::TaskResult& result) {
       const std::lock_guard lock(lock_);
       results_[result.task].push_back(wall_ns());
@@ -160,7 +160,7 @@ class BenchDevice {
   std::map<std::string, std::vector<int64_t>> results_;
   int64_t execute_us_ = 0;
   std::string error_;
-  std::unique_ptr<container::Device> device_;  // first to go: its workers use all of the above
+  std::shared_ptr<container::DeviceCore> device_;  // first to go: its workers use all of the above
 };
 
 // Mean wall-clock microseconds of Session.run on zeros.

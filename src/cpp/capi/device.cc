@@ -1,4 +1,4 @@
-// The C API over container::DeviceFace.
+// The C API over container::Device.
 #include "walle/device.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct walle_device_rows_t {
 
 namespace {
 
-using Device = container::Device;
+using DeviceCore = container::DeviceCore;
 
 // Options and events carry their size: what the caller's header did not know stays 0, its default.
 template <class Struct>
@@ -69,9 +69,9 @@ Result<container::DeviceOptions> options_of(const walle_device_options_t& given)
 }
 
 // The device of a handle, or why there is none.
-Result<std::shared_ptr<Device>> open_device(const walle_device_t* device, const char* function) {
+Result<std::shared_ptr<DeviceCore>> open_device(const walle_device_t* device, const char* function) {
   if (!device) return null_argument("device", function);
-  return device->face->device(function);
+  return device->device->core(function);
 }
 
 Result<stream::Value> value_of(const walle_content_t& content, const stream::FieldDecl& field) {
@@ -174,8 +174,8 @@ walle_status_t walle_device_open(const char* path, const walle_device_options_t*
     *device = nullptr;
     WALLE_ASSIGN(const walle_device_options_t given, read_struct(options, "options", "walle_device_open"));
     WALLE_ASSIGN(container::DeviceOptions made, options_of(given));
-    WALLE_ASSIGN(auto face, container::DeviceFace::open(walle::Env::system(), path, std::move(made)));
-    *device = new walle_device_t(std::move(face));
+    WALLE_ASSIGN(auto opened, container::Device::open(walle::Env::system(), path, std::move(made)));
+    *device = new walle_device_t(std::move(opened));
     return {};
   });
 }
@@ -184,7 +184,7 @@ walle_status_t walle_device_close(walle_device_t* device, walle_error_t* error) 
   return guarded(error, [&]() -> Status {
     if (!device) return null_argument("device", "walle_device_close");
     device->disconnect();
-    return device->face->close();
+    return device->device->close();
   });
 }
 
@@ -195,7 +195,7 @@ walle_status_t walle_device_declare(walle_device_t* device, const char* event, c
   return guarded(error, [&]() -> Status {
     if (!device || !event || (count && !fields))
       return null_argument(!device ? "device" : !event ? "event" : "fields", "walle_device_declare");
-    const std::shared_ptr<const stream::Catalog> catalog = device->face->catalog();
+    const std::shared_ptr<const stream::Catalog> catalog = device->device->catalog();
     stream::EventDecl declared{.name = event, .kind = stream::EventKind::custom, .fields = {}};
     if (const std::optional<uint16_t> known = catalog->find_event(event))
       declared.kind = catalog->events()[*known].kind;
@@ -210,31 +210,31 @@ walle_status_t walle_device_declare(walle_device_t* device, const char* event, c
                                  .type = static_cast<stream::FieldType>(fields[i].type),
                                  .sensitivity = static_cast<stream::Sensitivity>(fields[i].sensitivity)});
     }
-    return device->face->declare(declared);
+    return device->device->declare(declared);
   });
 }
 
 walle_status_t walle_device_declare_page(walle_device_t* device, const char* page, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!device || !page) return null_argument(device ? "page" : "device", "walle_device_declare_page");
-    return device->face->declare_page(page);
+    return device->device->declare_page(page);
   });
 }
 
 walle_status_t walle_device_declare_state(walle_device_t* device, const char* state, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!device || !state) return null_argument(device ? "state" : "device", "walle_device_declare_state");
-    return device->face->declare_state(state);
+    return device->device->declare_state(state);
   });
 }
 
 walle_status_t walle_device_record(walle_device_t* device, const walle_event_t* event, uint64_t* seq,
                                    walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_record"));
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_record"));
     WALLE_ASSIGN(const walle_event_t given, read_struct(event, "event", "walle_device_record"));
     if (!given.name) return null_argument("event->name", "walle_device_record");
-    const std::shared_ptr<const stream::Catalog> catalog = device->face->catalog();
+    const std::shared_ptr<const stream::Catalog> catalog = device->device->catalog();
     const int64_t ts = given.ts ? given.ts : walle::Env::system().wall_us();
     WALLE_ASSIGN(stream::Event made, stream::event_by_name(*catalog, given.name, given.page ? given.page : "",
                                                            ts, given.on != 0));
@@ -248,7 +248,7 @@ walle_status_t walle_device_record(walle_device_t* device, const walle_event_t* 
 
 walle_status_t walle_device_advance(walle_device_t* device, int64_t now, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_advance"));
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_advance"));
     WALLE_TRY(open->advance(now ? now : walle::Env::system().wall_us()));
     return open->maintain();
   });
@@ -257,7 +257,7 @@ walle_status_t walle_device_advance(walle_device_t* device, int64_t now, walle_e
 walle_status_t walle_device_install(walle_device_t* device, const char* path, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!device || !path) return null_argument(device ? "path" : "device", "walle_device_install");
-    return device->face->install_file(path).status();
+    return device->device->install_file(path).status();
   });
 }
 
@@ -265,13 +265,13 @@ walle_status_t walle_device_install_data(walle_device_t* device, const void* dat
                                          walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!device || !data) return null_argument(device ? "data" : "device", "walle_device_install_data");
-    return device->face->install(std::string(static_cast<const char*>(data), bytes)).status();
+    return device->device->install(std::string(static_cast<const char*>(data), bytes)).status();
   });
 }
 
 walle_status_t walle_device_remove(walle_device_t* device, const char* task, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_remove"));
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_remove"));
     if (!task) return null_argument("task", "walle_device_remove");
     return open->remove(task);
   });
@@ -280,7 +280,7 @@ walle_status_t walle_device_remove(walle_device_t* device, const char* task, wal
 walle_status_t walle_device_set_fact(walle_device_t* device, const char* fact, int holds,
                                      walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_set_fact"));
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_set_fact"));
     if (!fact) return null_argument("fact", "walle_device_set_fact");
     open->set_fact(fact, holds != 0);
     return {};
@@ -292,7 +292,7 @@ walle_status_t walle_device_tasks(walle_device_t* device, walle_device_tasks_t**
   return guarded(error, [&]() -> Status {
     if (!tasks) return null_argument("tasks", "walle_device_tasks");
     *tasks = nullptr;
-    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_tasks"));
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_tasks"));
     auto made = std::make_unique<walle_device_tasks_t>();
     made->tasks = open->tasks();
     std::ranges::transform(made->tasks, std::back_inserter(made->plain), plain_info);
@@ -312,7 +312,7 @@ void walle_device_tasks_free(walle_device_tasks_t* tasks) { delete tasks; }
 walle_status_t walle_device_on_result(walle_device_t* device, walle_device_result_fn callback, void* user,
                                       walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_on_result"));
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_on_result"));
     std::function<void(const container::TaskResult&)> call;
     if (callback)
       call = [callback, user](const container::TaskResult& result) { call_back(callback, user, result); };
@@ -332,7 +332,7 @@ walle_status_t walle_device_read(walle_device_t* device, const char* task, const
                            "walle_device_read");
     *rows = nullptr;
     auto made = std::make_unique<walle_device_rows_t>();
-    WALLE_ASSIGN(made->read, device->face->read(task, table, from, limit ? limit : UINT64_MAX));
+    WALLE_ASSIGN(made->read, device->device->read(task, table, from, limit ? limit : UINT64_MAX));
     describe_columns(*made);
     *rows = made.release();
     return {};
@@ -367,7 +367,7 @@ void walle_device_rows_free(walle_device_rows_t* rows) { delete rows; }
 walle_status_t walle_device_wait(walle_device_t* device, uint32_t timeout_ms, int* idle,
                                  walle_error_t* error) {
   return guarded(error, [&]() -> Status {
-    WALLE_ASSIGN(const std::shared_ptr<Device> open, open_device(device, "walle_device_wait"));
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_wait"));
     const bool done = open->wait_idle(int64_t{timeout_ms} * 1000);
     if (idle) *idle = done;
     return {};

@@ -127,10 +127,10 @@ std::string broker_of(const walle::link::Identity& identity) {
 
 }  // namespace
 
-Status Connection::open_tunnel(const container::DeviceFace& device, const std::string& broker) {
+Status Connection::open_tunnel(const container::Device& device, const std::string& broker) {
   if (broker.empty()) return {};
   const walle::link::Identity& identity = cloud->identity();
-  WALLE_ASSIGN(const auto open, device.device("walle_device_connect"));
+  WALLE_ASSIGN(const auto open, device.core("walle_device_connect"));
   container::DeviceTunnelOptions options;
   options.broker = broker;
   options.tunnel.device = identity.device();
@@ -174,10 +174,10 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
     made.plain_enrolment = given.plain_enrolment != 0;
     if (given.report_after_ms) made.report_after_us = int64_t{given.report_after_ms} * 1000;
     const auto connection = std::make_shared<Connection>();
-    WALLE_ASSIGN(connection->cloud, container::DeviceCloud::connect(walle::Env::system(), *device->face,
+    WALLE_ASSIGN(connection->cloud, container::DeviceCloud::connect(walle::Env::system(), *device->device,
                                                                     std::move(transport), std::move(made)));
     WALLE_TRY(connection->open_tunnel(
-        *device->face, given.broker ? given.broker : broker_of(connection->cloud->identity())));
+        *device->device, given.broker ? given.broker : broker_of(connection->cloud->identity())));
     if (!device->set_connection(connection)) return twice();
     return {};
   });

@@ -4,7 +4,7 @@
 #include <memory>
 #include <mutex>
 
-#include "container/device/device_face.h"
+#include "container/device/device.h"
 #include "container/link/device_cloud.h"
 #include "container/link/device_tunnel.h"
 
@@ -12,7 +12,7 @@ namespace walle::capi {
 
 struct Connection {
   // Errors: see DeviceTunnel::open. `broker` empty: no tunnel.
-  Status open_tunnel(const container::DeviceFace& device, const std::string& broker);
+  Status open_tunnel(const container::Device& device, const std::string& broker);
   void stop() {
     if (tunnel) tunnel->stop();
     cloud->stop();
@@ -25,7 +25,7 @@ struct Connection {
 }  // namespace walle::capi
 
 struct walle_device_t {
-  explicit walle_device_t(std::unique_ptr<walle::container::DeviceFace> opened) : face(std::move(opened)) {}
+  explicit walle_device_t(std::unique_ptr<walle::container::Device> opened) : device(std::move(opened)) {}
 
   // nullptr: not connected. Held by a call, which may outlast a disconnect().
   std::shared_ptr<walle::capi::Connection> connection() {
@@ -49,7 +49,7 @@ struct walle_device_t {
     if (old) old->stop();
   }
 
-  std::unique_ptr<walle::container::DeviceFace> face;
+  std::unique_ptr<walle::container::Device> device;
 
  private:
   std::mutex lock_;

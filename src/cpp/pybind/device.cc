@@ -13,7 +13,7 @@
 namespace walle::pybind {
 
 using container::Device;
-using container::DeviceFace;
+using container::DeviceCore;
 using stream::Catalog;
 
 namespace {
@@ -60,47 +60,47 @@ DeviceHeld open_device(const std::string& path, const std::string& vm_library, c
   options.commits.key = key;
   options.processor.log.key = options.commits.key;
   if (!log.is_none()) options.log = log_to(log);
-  auto opened = unlocked([&] { return DeviceFace::open(Env::system(), path, std::move(options)); });
+  auto opened = unlocked([&] { return Device::open(Env::system(), path, std::move(options)); });
   return DeviceHeld(unwrap(std::move(opened)).release());
 }
 
-uint64_t record(DeviceFace& self, const std::string& name, const std::string& page,
-                const py::object& contents, std::optional<int64_t> ts, bool on, bool durable) {
-  std::shared_ptr<Device> device = unwrap(self.device("record"));
+uint64_t record(Device& self, const std::string& name, const std::string& page, const py::object& contents,
+                std::optional<int64_t> ts, bool on, bool durable) {
+  std::shared_ptr<DeviceCore> device = unwrap(self.core("record"));
   const std::shared_ptr<const Catalog> catalog = self.catalog();
   const int64_t when = ts ? *ts : Env::system().wall_us();
   stream::Event event = unwrap(stream::event_by_name(*catalog, name, page, when, on));
   Contents values;  // owns the texts that the event points to, until it is recorded
   event.contents = values.read(*catalog, event.event, contents);
   return unwrap(unlocked([&] {
-           const std::shared_ptr<Device> held = std::move(device);
+           const std::shared_ptr<DeviceCore> held = std::move(device);
            return held->record(event, durable);
          }))
       .seq;
 }
 
-void declare(DeviceFace& self, const std::string& name, int kind, const std::vector<GivenField>& fields) {
+void declare(Device& self, const std::string& name, int kind, const std::vector<GivenField>& fields) {
   const stream::EventDecl declared = event_decl(name, kind, fields);
   unwrap(unlocked([&] { return self.declare(declared); }));
 }
 
-void declare_page(DeviceFace& self, const std::string& name) {
+void declare_page(Device& self, const std::string& name) {
   unwrap(unlocked([&] { return self.declare_page(name); }));
 }
 
-void declare_state(DeviceFace& self, const std::string& name) {
+void declare_state(Device& self, const std::string& name) {
   unwrap(unlocked([&] { return self.declare_state(name); }));
 }
 
-void advance(DeviceFace& self, std::optional<int64_t> now) {
-  unwrap(on_device(self, "advance", [&](Device& device) -> Status {
+void advance(Device& self, std::optional<int64_t> now) {
+  unwrap(on_device(self, "advance", [&](DeviceCore& device) -> Status {
     WALLE_TRY(device.advance(now ? *now : Env::system().wall_us()));
     return device.maintain();
   }));
 }
 
 // In slices, so that Ctrl-C ends it.
-bool wait(DeviceFace& self, std::optional<double> timeout_s) {
+bool wait(Device& self, std::optional<double> timeout_s) {
   using Clock = std::chrono::steady_clock;
   const auto begun = Clock::now();
   for (;;) {
@@ -110,14 +110,15 @@ bool wait(DeviceFace& self, std::optional<double> timeout_s) {
       const double left = std::max(0.0, *timeout_s - gone.count());
       slice = std::min(slice, static_cast<int64_t>(std::min(left, 1.0) * kMicroseconds));
     }
-    if (on_device(self, "wait", [&](Device& device) { return device.wait_idle(slice); })) return true;
+    if (on_device(self, "wait", [&](DeviceCore& device) { return device.wait_idle(slice); })) return true;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     if (timeout_s && slice < kLookEveryUs) return false;
   }
 }
 
-py::dict device_stats(DeviceFace& self) {
-  const container::DeviceStats s = on_device(self, "stats", [](Device& device) { return device.stats(); });
+py::dict device_stats(Device& self) {
+  const container::DeviceStats s =
+      on_device(self, "stats", [](DeviceCore& device) { return device.stats(); });
   py::dict out;
   out["tasks"] = s.tasks;
   out["hot"] = s.hot;
@@ -147,11 +148,11 @@ void bind_device(py::module_& m) {
       .def("state", declare_state, py::arg("name"))
       .def("advance", advance, py::arg("now"))
       .def("wait", wait, py::arg("timeout_s"))
-      .def("trim", [](DeviceFace& self) { on_device(self, "trim", [](Device& d) { d.trim(); }); })
+      .def("trim", [](Device& self) { on_device(self, "trim", [](DeviceCore& d) { d.trim(); }); })
       .def("stats", device_stats)
-      .def_property_readonly("closed", &DeviceFace::closed)
-      .def_property_readonly("catalog", [](DeviceFace& self) { return Catalog(*self.catalog()); })
-      .def("close", [](DeviceFace& self) { unwrap(unlocked([&] { return self.close(); })); });
+      .def_property_readonly("closed", &Device::closed)
+      .def_property_readonly("catalog", [](Device& self) { return Catalog(*self.catalog()); })
+      .def("close", [](Device& self) { unwrap(unlocked([&] { return self.close(); })); });
   bind_device_tasks(device);
   bind_device_results(device);
   bind_device_outbox(device);

@@ -4,7 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "container/device/device_face.h"
+#include "container/device/device.h"
 #include "pybind/errors.h"
 #include "pybind/python_lock.h"
 
@@ -13,8 +13,8 @@ namespace walle::pybind {
 namespace py = pybind11;
 
 // Closing waits for firings, whose callbacks wait for Python's lock.
-using DeviceHeld = std::unique_ptr<container::DeviceFace, DeleteUnlocked>;
-using DeviceClass = py::class_<container::DeviceFace, DeviceHeld>;
+using DeviceHeld = std::unique_ptr<container::Device, DeleteUnlocked>;
+using DeviceClass = py::class_<container::Device, DeviceHeld>;
 
 // bind_device_<name>() lives in pybind/device_<name>.cc.
 void bind_device_tasks(DeviceClass& device);
@@ -30,11 +30,11 @@ auto unlocked(const Body& body) {
 
 // The same, on the open device.
 template <class Body>
-auto on_device(container::DeviceFace& face, const char* call, const Body& body) {
-  std::shared_ptr<container::Device> device = unwrap(face.device(call));
+auto on_device(container::Device& device, const char* call, const Body& body) {
+  std::shared_ptr<container::DeviceCore> core = unwrap(device.core(call));
   return unlocked([&] {
     // Given up without Python's lock: it may be the last hold on a device that was closed meanwhile.
-    const std::shared_ptr<container::Device> held = std::move(device);
+    const std::shared_ptr<container::DeviceCore> held = std::move(core);
     return body(*held);
   });
 }

@@ -7,8 +7,8 @@
 
 namespace walle::pybind {
 
+using container::Device;
 using container::DeviceCloud;
-using container::DeviceFace;
 
 namespace {
 
@@ -27,7 +27,7 @@ std::string_view what_name(link::TaskStep::What what) {
 }
 
 // `transport`: "libcurl", or an object of Python.
-CloudHeld connect(DeviceFace& device, const std::string& url, const py::bytes& root, const std::string& app,
+CloudHeld connect(Device& device, const std::string& url, const py::bytes& root, const std::string& app,
                   const std::string& app_version, const std::string& os_version, const std::string& model,
                   const std::string& enrol_code, const py::object& transport, const std::string& authorities,
                   double report_after_s, double pull_every_s, bool plain_enrolment) {

@@ -4,13 +4,13 @@
 namespace walle::pybind {
 
 using container::Device;
-using container::DeviceFace;
+using container::DeviceCore;
 
 namespace {
 
 // [(name, newest, acknowledged, waiting, waiting_bytes, dropped, dropped_bytes, lost)]
-py::list streams(DeviceFace& self) {
-  const auto all = on_device(self, "outbox", [](Device& d) { return d.commits().outbox().streams(); });
+py::list streams(Device& self) {
+  const auto all = on_device(self, "outbox", [](DeviceCore& d) { return d.commits().outbox().streams(); });
   py::list out;
   for (const stream::OutboxStream& s : all)
     out.append(py::make_tuple(s.name, s.newest, s.acknowledged, s.waiting, s.waiting_bytes, s.dropped,
@@ -19,9 +19,8 @@ py::list streams(DeviceFace& self) {
 }
 
 // [(seq, ts, priority, task, feature, bytes)]
-py::list read_outbox(DeviceFace& self, const std::string& stream, uint64_t from,
-                     std::optional<size_t> limit) {
-  const auto records = unwrap(on_device(self, "outbox", [&](Device& device) {
+py::list read_outbox(Device& self, const std::string& stream, uint64_t from, std::optional<size_t> limit) {
+  const auto records = unwrap(on_device(self, "outbox", [&](DeviceCore& device) {
     return device.commits().read_outbox(stream, from, limit.value_or(SIZE_MAX));
   }));
   py::list out;
@@ -30,27 +29,28 @@ py::list read_outbox(DeviceFace& self, const std::string& stream, uint64_t from,
   return out;
 }
 
-void acknowledge(DeviceFace& self, const std::string& stream, uint64_t seq) {
-  unwrap(on_device(self, "acknowledge", [&](Device& d) { return d.commits().acknowledge(stream, seq); }));
+void acknowledge(Device& self, const std::string& stream, uint64_t seq) {
+  unwrap(on_device(self, "acknowledge", [&](DeviceCore& d) { return d.commits().acknowledge(stream, seq); }));
 }
 
-void set_consents(DeviceFace& self, const std::vector<std::string>& consents) {
-  unwrap(
-      on_device(self, "set_consents", [&](Device& d) { return d.commits().gate().set_consents(consents); }));
+void set_consents(Device& self, const std::vector<std::string>& consents) {
+  unwrap(on_device(self, "set_consents",
+                   [&](DeviceCore& d) { return d.commits().gate().set_consents(consents); }));
 }
 
-std::vector<std::string> consents(DeviceFace& self) {
-  return on_device(self, "consents", [](Device& d) { return d.commits().gate().consents(); });
+std::vector<std::string> consents(Device& self) {
+  return on_device(self, "consents", [](DeviceCore& d) { return d.commits().gate().consents(); });
 }
 
 // Of all tables; reads every segment first where `verify` says so.
 // [(kind, table, first, last, rows, exact, noticed, cause)]
-py::list losses(DeviceFace& self, bool verify) {
-  const auto all = unwrap(on_device(self, "losses", [&](Device& d) -> Result<std::vector<store::TableLoss>> {
-    store::Tables& tables = d.commits().tables();
-    if (verify) WALLE_TRY(tables.verify());
-    return tables.losses();
-  }));
+py::list losses(Device& self, bool verify) {
+  const auto all =
+      unwrap(on_device(self, "losses", [&](DeviceCore& d) -> Result<std::vector<store::TableLoss>> {
+        store::Tables& tables = d.commits().tables();
+        if (verify) WALLE_TRY(tables.verify());
+        return tables.losses();
+      }));
   py::list out;
   for (const store::TableLoss& l : all)
     out.append(py::make_tuple(store::table_loss_name(l.kind), l.table, l.first, l.last, l.rows, l.exact,
@@ -58,9 +58,9 @@ py::list losses(DeviceFace& self, bool verify) {
   return out;
 }
 
-void acknowledge_losses(DeviceFace& self) {
+void acknowledge_losses(Device& self) {
   unwrap(on_device(self, "acknowledge_losses",
-                   [](Device& d) { return d.commits().acknowledge(d.commits().tables().losses()); }));
+                   [](DeviceCore& d) { return d.commits().acknowledge(d.commits().tables().losses()); }));
 }
 
 }  // namespace

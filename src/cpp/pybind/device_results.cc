@@ -5,7 +5,7 @@
 
 namespace walle::pybind {
 
-using container::DeviceFace;
+using container::Device;
 using store::CellType;
 using store::ReadColumn;
 using store::TableColumns;
@@ -65,18 +65,18 @@ py::tuple as_python(TableColumns read) {
                         array_over<int64_t>(std::move(read.ts)), std::move(columns));
 }
 
-py::tuple read_table(const DeviceFace& self, const std::string& task, const std::string& table, uint64_t from,
+py::tuple read_table(const Device& self, const std::string& task, const std::string& table, uint64_t from,
                      std::optional<uint64_t> limit, const std::vector<std::string>& columns) {
   return as_python(
       unwrap(unlocked([&] { return self.read(task, table, from, limit.value_or(UINT64_MAX), columns); })));
 }
 
-py::tuple last(const DeviceFace& self, const std::string& task, const std::string& table, uint64_t count) {
+py::tuple last(const Device& self, const std::string& task, const std::string& table, uint64_t count) {
   return as_python(unwrap(unlocked([&] { return self.last(task, table, count); })));
 }
 
 // rows, first, last, removed, bytes, {column: type}
-py::tuple table_info(const DeviceFace& self, const std::string& task, const std::string& table) {
+py::tuple table_info(const Device& self, const std::string& task, const std::string& table) {
   const store::TableInfo info = unwrap(unlocked([&] { return self.info(task, table); }));
   py::dict columns;
   for (const store::ColumnDecl& column : info.decl.columns) {
@@ -86,7 +86,7 @@ py::tuple table_info(const DeviceFace& self, const std::string& task, const std:
   return py::make_tuple(info.rows, info.first, info.last, info.removed, info.bytes, columns);
 }
 
-std::vector<std::string> tables(const DeviceFace& self, const std::string& task) {
+std::vector<std::string> tables(const Device& self, const std::string& task) {
   return unwrap(unlocked([&] { return self.tables(task); }));
 }
 

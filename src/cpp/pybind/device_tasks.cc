@@ -5,7 +5,7 @@
 namespace walle::pybind {
 
 using container::Device;
-using container::DeviceFace;
+using container::DeviceCore;
 using container::TaskInfo;
 using container::TaskResult;
 
@@ -95,7 +95,7 @@ py::dict result_dict(const TaskResult& result) {
 }
 
 // Called by workers: an error of the callback is nobody's but Python's hook for such.
-void on_result(DeviceFace& self, const py::object& callback) {
+void on_result(Device& self, const py::object& callback) {
   std::function<void(const TaskResult&)> call;
   if (!callback.is_none()) {
     const std::shared_ptr<PyObject> held(callback.inc_ref().ptr(), drop_reference);
@@ -109,44 +109,44 @@ void on_result(DeviceFace& self, const py::object& callback) {
       }
     };
   }
-  on_device(self, "on_result", [&](Device& device) { device.on_result(std::move(call)); });
+  on_device(self, "on_result", [&](DeviceCore& device) { device.on_result(std::move(call)); });
 }
 
-std::string install(DeviceFace& self, const py::bytes& bundle) {
+std::string install(Device& self, const py::bytes& bundle) {
   std::string bytes = bundle;  // while Python's lock is held
   return unwrap(unlocked([&] { return self.install(std::move(bytes)); }));
 }
 
-std::string install_package(DeviceFace& self, const py::bytes& manifest, const std::string& blobs) {
+std::string install_package(Device& self, const py::bytes& manifest, const std::string& blobs) {
   const std::string bytes(manifest);
   return unwrap(unlocked([&] { return self.install_package(bytes, blobs); }));
 }
 
-std::string install_file(DeviceFace& self, const std::string& path) {
+std::string install_file(Device& self, const std::string& path) {
   return unwrap(unlocked([&] { return self.install_file(path); }));
 }
 
-void remove(DeviceFace& self, const std::string& task) {
-  unwrap(on_device(self, "remove", [&](Device& device) { return device.remove(task); }));
+void remove(Device& self, const std::string& task) {
+  unwrap(on_device(self, "remove", [&](DeviceCore& device) { return device.remove(task); }));
 }
 
-void set_fact(DeviceFace& self, const std::string& name, bool holds) {
-  on_device(self, "set_fact", [&](Device& device) { device.set_fact(name, holds); });
+void set_fact(Device& self, const std::string& name, bool holds) {
+  on_device(self, "set_fact", [&](DeviceCore& device) { device.set_fact(name, holds); });
 }
 
-std::map<std::string, bool> facts(DeviceFace& self) {
-  return on_device(self, "facts", [](Device& device) { return device.facts(); });
+std::map<std::string, bool> facts(Device& self) {
+  return on_device(self, "facts", [](DeviceCore& device) { return device.facts(); });
 }
 
-py::list tasks(DeviceFace& self) {
+py::list tasks(Device& self) {
   py::list out;
-  for (const TaskInfo& info : on_device(self, "tasks", [](Device& device) { return device.tasks(); }))
+  for (const TaskInfo& info : on_device(self, "tasks", [](DeviceCore& device) { return device.tasks(); }))
     out.append(info_dict(info));
   return out;
 }
 
-py::dict task(DeviceFace& self, const std::string& name) {
-  return info_dict(unwrap(on_device(self, "task", [&](Device& device) { return device.task(name); })));
+py::dict task(Device& self, const std::string& name) {
+  return info_dict(unwrap(on_device(self, "task", [&](DeviceCore& device) { return device.task(name); })));
 }
 
 }  // namespace

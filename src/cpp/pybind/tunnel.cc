@@ -10,7 +10,7 @@
 
 namespace walle::pybind {
 
-using container::DeviceFace;
+using container::Device;
 using container::DeviceTunnel;
 
 namespace {
@@ -132,7 +132,7 @@ std::vector<std::pair<std::string, uint64_t>> read_marks(const py::bytes& data) 
   return out;
 }
 
-TunnelHeld open(const DeviceFace& device, const std::string& broker, const std::string& id,
+TunnelHeld open(const Device& device, const std::string& broker, const std::string& id,
                 const std::string& authorities, const std::string& certificate, const std::string& key,
                 const std::string& session, const py::dict& options, const py::object& on_epoch,
                 const py::object& on_down, const py::object& on_state, const py::object& on_answer) {

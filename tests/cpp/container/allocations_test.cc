@@ -38,7 +38,7 @@ TEST_F(DeviceTest, AHotFiringAllocatesNothing) {
   const auto run = [this](int64_t events) {
     for (int64_t i = 1; i <= events; ++i) {
       tap(i);
-      ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+      ASSERT_TRUE(core_->wait_idle(kPatienceUs));
     }
   };
   run(50);

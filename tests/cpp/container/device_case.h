@@ -7,7 +7,7 @@
 #include <mutex>
 #include <random>
 
-#include "container/device/device.h"
+#include "container/device/device_core.h"
 #include "container/host/host_calls.h"
 #include "container/task/manifest.h"
 #include "container/task/task_version.h"
@@ -42,7 +42,7 @@ class DeviceTest : public testing::Test {
     };
   }
   void TearDown() override {
-    device_.reset();
+    core_.reset();
     std::error_code none;
     std::filesystem::remove_all(dir_, none);
   }
@@ -90,12 +90,12 @@ class DeviceTest : public testing::Test {
   }
 
   void open() {
-    Result<std::unique_ptr<Device>> opened = Device::open(*env_, dir_, options_);
+    Result<std::shared_ptr<DeviceCore>> opened = DeviceCore::open(*env_, dir_, options_);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
-    device_ = std::move(opened).value();
+    core_ = std::move(opened).value();
   }
   void install(const Manifest& m, const std::string& source, const Files& files = {}) {
-    const Result<std::string> installed = device_->install(bundle(m, source, files));
+    const Result<std::string> installed = core_->install(bundle(m, source, files));
     ASSERT_TRUE(installed.ok()) << installed.error().message();
     EXPECT_EQ(*installed, m.name);
   }
@@ -108,24 +108,24 @@ class DeviceTest : public testing::Test {
                                       stream::Value::of(label)};
     stream::Event event;
     event.ts = env_->wall_us();
-    event.event = *device_->catalog().find_event("tap");
+    event.event = *core_->catalog().find_event("tap");
     event.contents = contents;
-    return device_->record(event);
+    return core_->record(event);
   }
   // Items of the rows of a task's table, in their order.
   std::vector<int64_t> items(const std::string& task) {
-    Result<store::TableColumns> read = device_->commits().tables().read(table_name(task, "rows"));
+    Result<store::TableColumns> read = core_->commits().tables().read(table_name(task, "rows"));
     EXPECT_TRUE(read.ok()) << read.error().message();
     return read.ok() ? read->columns[0].ints : std::vector<int64_t>();
   }
   TaskInfo info(const std::string& task) {
-    Result<TaskInfo> got = device_->task(task);
+    Result<TaskInfo> got = core_->task(task);
     EXPECT_TRUE(got.ok()) << got.error().message();
     return got.ok() ? *got : TaskInfo();
   }
   // Errors of firings, in the order in which they came.
   void listen() {
-    device_->on_result([this](const TaskResult& result) {
+    core_->on_result([this](const TaskResult& result) {
       const std::lock_guard lock(lines_lock_);
       results_.push_back(result);
     });
@@ -135,7 +135,7 @@ class DeviceTest : public testing::Test {
   Env* env_ = &Env::system();
   std::string dir_;
   DeviceOptions options_;
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<DeviceCore> core_;
   std::mutex lines_lock_;
   std::vector<std::string> lines_;
   std::vector<TaskResult> results_;

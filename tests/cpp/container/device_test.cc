@@ -1,436 +1,190 @@
-// From record() to a stored row, on the libraries of this build.
-#include <algorithm>
+// What bindings see: names from any thread, tables with their near names, a device that was closed.
+#include "container/device/device.h"
+
 #include <atomic>
-#include <numeric>
 #include <thread>
 
 #include "container/device_case.h"
-#include "ir/walle_file.h"
+#include "stream/event/event_names.h"
 
 namespace walle::container {
 namespace {
 
-const char* const kRow =
-    "def main(event):\n    return {'item': event['fields']['item'], 'text': event['event']}\n";
+const char* const kRow = "def main(event):\n    return {'item': event['fields']['item']}\n";
 
-std::vector<int64_t> first(int64_t count) {
-  std::vector<int64_t> out(static_cast<size_t>(count));
-  std::iota(out.begin(), out.end(), 1);
-  return out;
-}
-
-TEST_F(DeviceTest, AnEventEndsInAStoredRow) {
-  open();
-  install(with_table(manifest("store")), kRow);
-  tap(7, "x");
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("store"), std::vector<int64_t>{7});
-  const TaskInfo task = info("store");
-  EXPECT_EQ(task.firings, 1u);
-  EXPECT_EQ(task.failures, 0u) << task.error;
-  EXPECT_TRUE(task.hot);
-  EXPECT_EQ(task.queue.settled, 1u);
-}
-
-TEST_F(DeviceTest, TheEventSaysWhatFiredAndWhatCompletedIt) {
-  open();
-  listen();
-  install(manifest("echo"), "def main(event):\n    return event\n");
-  tap(7, "blue");
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  ASSERT_EQ(results_.size(), 1u);
-  ASSERT_FALSE(results_[0].error) << results_[0].error->text();
-  const vm::Value& event = results_[0].value;
-  EXPECT_EQ(*event.find("trigger")->get<std::string>(), "tapped");
-  EXPECT_EQ(*event.find("number")->get<int64_t>(), 1);
-  EXPECT_EQ(*event.find("event")->get<std::string>(), "tap");
-  EXPECT_EQ(*event.find("page")->get<std::string>(), "");
-  EXPECT_EQ(*event.find("fields")->find("item")->get<int64_t>(), 7);
-  EXPECT_EQ(*event.find("fields")->find("price")->get<double>(), 0.5);
-  EXPECT_EQ(*event.find("fields")->find("label")->get<std::string>(), "blue");
-  EXPECT_EQ(static_cast<uint64_t>(*event.find("key")->get<int64_t>()), results_[0].firing.key);
-  EXPECT_EQ(results_[0].firing.seq, 1u);
-}
-
-TEST_F(DeviceTest, AllTasksOfAnEventRunAndAFiringHasItsPlaceInTheRow) {
-  open();
-  for (int i = 0; i < 20; ++i) install(with_table(manifest("task" + std::to_string(i))), kRow);
-  for (int64_t i = 1; i <= 50; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(items("task" + std::to_string(i)), first(50)) << i;
-}
-
-TEST_F(DeviceTest, ModuleStateStaysWhileATaskIsHot) {
-  open();
-  install(with_table(manifest("count")),
-          "n = 0\ndef main(event):\n    global n\n    n += 1\n    return {'item': n}\n");
-  for (int i = 0; i < 3; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  device_->trim();
-  EXPECT_FALSE(info("count").hot);
-  EXPECT_EQ(device_->stats().hot, 0u);
-  tap(9);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("count"), (std::vector<int64_t>{1, 2, 3, 1}));
-  EXPECT_EQ(info("count").isolates, 2u);
-}
-
-TEST_F(DeviceTest, PhasesHandTheirValuesOn) {
-  Manifest m = with_table(manifest("phases"));
-  m.main_function.clear();
-  m.preprocess = "before";
-  m.execute_function = "work";
-  m.postprocess = "after";
-  open();
-  listen();
-  install(m,
-          "def before(event):\n    return [event['fields']['item'], 'x' * 100]\n"
-          "def work(inputs):\n    return {'double': inputs[0] * 2, 'text': inputs[1]}\n"
-          "def after(outputs):\n    return [{'item': outputs['double']}, {'text': outputs['text']}]\n");
-  tap(21);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  ASSERT_EQ(results_.size(), 1u);
-  ASSERT_FALSE(results_[0].error) << results_[0].error->text();
-  EXPECT_EQ(results_[0].rows, 2u);
-  EXPECT_EQ(items("phases"), (std::vector<int64_t>{42, 0}));
-}
-
-// y = Relu(x), x of two floats.
-std::string relu_model() {
-  ir::ModelData data;
-  ir::Graph& g = data.graph;
-  g.name = "relu";
-  const ir::Dim two{2, ""};
-  ir::Value x, y;
-  x.name = "x";
-  y.name = "y";
-  x.dtype = y.dtype = DType::float32;
-  x.shape = y.shape = std::vector<ir::Dim>{two};
-  g.inputs = {g.add_value(x)};
-  g.outputs = {g.add_value(y)};
-  ir::Node node;
-  node.op = "Relu";
-  node.inputs = {g.inputs[0]};
-  node.outputs = {g.outputs[0]};
-  g.nodes.push_back(node);
-  Result<std::string> bytes = ir::serialize_walle(data);
-  EXPECT_TRUE(bytes.ok()) << bytes.error().message();
-  return bytes.ok() ? *bytes : "";
-}
-
-Manifest model_task() {
-  Manifest m;
-  m.name = "model";
-  m.version = "1.0.0";
-  m.triggers = {{"tapped", "tap"}};
-  m.preprocess = "before";
-  m.execute_model = "models/relu.walle";
-  m.postprocess = "after";
-  m.imports = {"walle"};
-  m.tables = {{.name = "rows", .columns = {{"item", store::CellType::i64}}}};
-  return m;
-}
-
-TEST_F(DeviceTest, ExecuteMayBeAModel) {
-  open();
-  listen();
-  install(model_task(),
-          "import walle\n"
-          "def before(event):\n"
-          "    return {'x': walle.Tensor([-3.0, float(event['fields']['item'])], 'float32')}\n"
-          "def after(outputs):\n    return {'item': int(outputs['y'][1]) - int(outputs['y'][0])}\n",
-          {{"models/relu.walle", relu_model()}});
-  for (int i = 1; i <= 3; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  ASSERT_EQ(results_.size(), 3u);
-  for (const TaskResult& result : results_) EXPECT_FALSE(result.error) << result.error->text();
-  EXPECT_EQ(items("model"), first(3));
-}
-
-TEST_F(DeviceTest, AModelsInputsAreChecked) {
-  open();
-  listen();
-  install(model_task(),
-          "import walle\n"
-          "def before(event):\n"
-          "    return [None, 1, {'x': 2}, {'z': walle.Tensor([1.0, 2.0], 'float32')}, {},\n"
-          "            {'x': walle.Tensor([1], 'int64')}][event['fields']['item']]\n"
-          "def after(outputs):\n    return None\n",
-          {{"models/relu.walle", relu_model()}});
-  for (int i = 0; i < 4; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  ASSERT_EQ(results_.size(), 4u);
-  for (const TaskResult& result : results_) {
-    ASSERT_TRUE(result.error);
-    EXPECT_EQ(result.error->phase, Phase::execute);
-    EXPECT_NE(result.error->text().find("task 'model' 1.0.0, execute of firing"), std::string::npos);
+class ClosableTest : public DeviceTest {
+ protected:
+  void open_device() {
+    Result<std::unique_ptr<Device>> opened = Device::open(Env::system(), dir_, options_);
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+    device_ = std::move(opened).value();
   }
-}
-
-TEST_F(DeviceTest, AppendedRowsAndTheReturnedOneAreOneCommit) {
-  Manifest m = with_table(manifest("both"));
-  m.host_calls = {"walle.results"};
-  open();
-  listen();
-  install(m,
-          "import walle\n"
-          "def main(event):\n"
-          "    n = event['fields']['item']\n"
-          "    walle.results.append('rows', {'item': n * 10})\n"
-          "    assert walle.results.last('rows', 1)['item'][0] == n * 10\n"
-          "    if n == 2:\n        raise ValueError('no')\n"
-          "    return {'item': n}\n");
-  for (int i = 1; i <= 3; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  ASSERT_EQ(results_.size(), 3u);
-  EXPECT_FALSE(results_[0].error) << results_[0].error->text();
-  EXPECT_TRUE(results_[1].error);
-  EXPECT_EQ(results_[0].rows, 2u);
-  EXPECT_EQ(results_[1].rows, 0u);
-  EXPECT_EQ(items("both"), (std::vector<int64_t>{10, 1, 30, 3}));
-}
-
-TEST_F(DeviceTest, RowsOfPreprocessWaitForTheFacts) {
-  Manifest m = with_table(manifest("later"));
-  m.host_calls = {"walle.results"};
-  m.main_function.clear();
-  m.preprocess = "before";
-  m.execute_function = "work";
-  m.requires_facts = {"charging"};
-  open();
-  install(m,
-          "import walle\n"
-          "def before(event):\n"
-          "    walle.results.append('rows', {'item': event['fields']['item'] * 10})\n"
-          "    return event['fields']['item']\n"
-          "def work(item):\n    return {'item': item}\n");
-  tap(1);
-  tap(2);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_TRUE(items("later").empty());
-  device_->set_fact("charging", true);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("later"), (std::vector<int64_t>{10, 1, 20, 2}));
-}
-
-TEST_F(DeviceTest, AModelThatIsNotThereIsAnErrorOfTheInstall) {
-  open();
-  const Result<std::string> installed = device_->install(
-      bundle(model_task(), "def before(e): pass\ndef after(o): pass\n", {{"models/rely.walle", "x"}}));
-  ASSERT_FALSE(installed.ok());
-  EXPECT_NE(installed.error().message().find("models/rely.walle"), std::string::npos);
-  EXPECT_TRUE(device_->tasks().empty());
-}
-
-TEST_F(DeviceTest, WhatIsInstalledAndDoneSurvivesARestart) {
-  open();
-  install(with_table(manifest("store")), kRow);
-  for (int64_t i = 1; i <= 3; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  device_.reset();
-  open();
-  ASSERT_EQ(device_->tasks().size(), 1u);
-  EXPECT_EQ(info("store").version, "1.0.0");
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  for (int64_t i = 4; i <= 6; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("store"), first(6));
-}
-
-TEST_F(DeviceTest, WhatWaitsAtCloseRunsAfterTheNextOpen) {
-  open();
-  Manifest m = with_table(manifest("store"));
-  m.requires_facts = {"charging"};
-  install(m, kRow);
-  for (int64_t i = 1; i <= 5; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(info("store").status, TaskStatus::waiting);
-  EXPECT_EQ(info("store").missing_facts, std::vector<std::string>{"charging"});
-  device_.reset();
-  open();
-  device_->set_fact("charging", true);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("store"), first(5));
-}
-
-TEST_F(DeviceTest, PreprocessRunsAtOnceAndExecuteWhenTheFactsHold) {
-  Manifest m = with_table(manifest("later"));
-  m.main_function.clear();
-  m.preprocess = "before";
-  m.execute_function = "work";
-  m.requires_facts = {"charging", "idle"};
-  open();
-  install(m,
-          "import walle\n"
-          "def before(event):\n    walle.log.info('before')\n    return event['fields']['item']\n"
-          "def work(item):\n    return {'item': item}\n");
-  for (int64_t i = 1; i <= 3; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(lines_.size(), 3u);
-  EXPECT_EQ(info("later").parked, 3u);
-  EXPECT_TRUE(items("later").empty());
-  device_->set_fact("charging", true);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_TRUE(items("later").empty());
-  device_->set_fact("idle", true);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("later"), first(3));
-  EXPECT_EQ(lines_.size(), 3u);
-  EXPECT_EQ(device_->facts(), (std::map<std::string, bool>{{"charging", true}, {"idle", true}}));
-}
-
-TEST_F(DeviceTest, PhasesOfTwoVersionsNeverMix) {
-  Manifest m = with_table(manifest("swap"));
-  m.main_function.clear();
-  m.preprocess = "before";
-  m.execute_function = "work";
-  m.requires_facts = {"charging"};
-  const auto source = [](const char* version) {
-    return std::string("V = '") + version +
-           "'\ndef before(event):\n    return [V, event['fields']['item']]\n"
-           "def work(inputs):\n    assert inputs[0] == V\n    return {'item': inputs[1], 'text': V}\n";
-  };
-  open();
-  install(m, source("one"));
-  for (int64_t i = 1; i <= 3; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(info("swap").parked, 3u);
-  m.version = "2.0.0";
-  install(m, source("two"));
-  device_->set_fact("charging", true);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("swap"), first(3));
-  EXPECT_EQ(info("swap").failures, 0u) << info("swap").error;
-  const auto rows = device_->commits().tables().read(table_name("swap", "rows"));
-  EXPECT_EQ(rows->columns[1].texts, std::vector<std::string>(3, "two"));
-}
-
-TEST_F(DeviceTest, ReplacingUnderLoadLosesAndDoublesNothing) {
-  open();
-  Manifest m = with_table(manifest("swap"));
-  m.queue = 4096;
-  install(m, kRow);
-  constexpr int64_t kEvents = 2000;
-  std::thread load([&] {
-    for (int64_t i = 1; i <= kEvents; ++i) tap(i);
-  });
-  for (int i = 0; i < 20; ++i) {
-    m.version = "1.0." + std::to_string(i + 1);
-    install(m, kRow);
+  void TearDown() override {
+    device_.reset();
+    DeviceTest::TearDown();
   }
-  load.join();
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("swap"), first(kEvents));
-  EXPECT_EQ(info("swap").replaced, 20u);
-  EXPECT_EQ(info("swap").version, "1.0.20");
-}
-
-TEST_F(DeviceTest, ARemovedTaskIsGoneAndMayComeBack) {
-  open();
-  install(with_table(manifest("store")), kRow);
-  tap(1);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  ASSERT_TRUE(device_->remove("store").ok());
-  EXPECT_TRUE(device_->tasks().empty());
-  EXPECT_FALSE(device_->task("store").ok());
-  EXPECT_FALSE(device_->remove("store").ok());
-  tap(2);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  install(with_table(manifest("store")), kRow);
-  tap(3);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("store"), (std::vector<int64_t>{1, 3}));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_ + "/tasks"), {}), 1);
-}
-
-TEST_F(DeviceTest, ATaskMayBeRemovedWhileItRuns) {
-  open();
-  install(with_table(manifest("slow")),
-          "import walle\ndef main(event):\n    walle.log.info('in')\n    end = walle.time.monotonic() + 0.2\n"
-          "    while walle.time.monotonic() < end: pass\n    return {'item': 1}\n");
-  tap(1);
-  tap(2);
-  for (;;) {
-    const std::lock_guard lock(lines_lock_);
-    if (!lines_.empty()) break;
+  Status record(const std::string& name, int64_t item) {
+    const std::shared_ptr<const stream::Catalog> catalog = device_->catalog();
+    WALLE_ASSIGN(stream::Event event,
+                 stream::event_by_name(*catalog, name, "", Env::system().wall_us(), false));
+    const stream::Value contents[] = {stream::Value::of(item)};
+    event.contents = contents;
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> device, device_->core("record"));
+    return device->record(event).status();
   }
-  ASSERT_TRUE(device_->remove("slow").ok());
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("slow"), std::vector<int64_t>{1});  // the one that ran; what waited is dropped
-  EXPECT_EQ(lines_.size(), 1u);
+  void wait() { ASSERT_TRUE((*device_->core("wait"))->wait_idle(kPatienceUs)); }
+
+  std::unique_ptr<Device> device_;
+};
+
+TEST_F(ClosableTest, ADeclaredNameIsThereForTheNextWhoAsks) {
+  open_device();
+  EXPECT_FALSE(record("look", 1).ok());
+  ASSERT_TRUE(
+      device_->declare({.name = "look", .kind = stream::EventKind::custom, .fields = {{.name = "item"}}})
+          .ok());
+  EXPECT_TRUE(record("look", 1).ok());
+  EXPECT_FALSE(device_->catalog()->find_page("home"));
+  ASSERT_TRUE(device_->declare_page("home").ok());
+  ASSERT_TRUE(device_->declare_state("wifi").ok());
+  EXPECT_TRUE(device_->catalog()->find_page("home") && device_->catalog()->find_state("wifi"));
+  // What a task brings is there once it is installed.
+  Manifest m = manifest("brings");
+  m.events = {{.name = "swipe", .kind = stream::EventKind::custom, .fields = {{.name = "item"}}}};
+  m.triggers = {{"swiped", "swipe"}};
+  ASSERT_TRUE(device_->install(bundle(m, kRow)).ok());
+  EXPECT_TRUE(record("swipe", 2).ok());
+  // A declaration that is refused changes nothing.
+  EXPECT_FALSE(device_->declare({.name = "click", .kind = stream::EventKind::custom, .fields = {}}).ok());
 }
 
-TEST_F(DeviceTest, DamagedBundlesChangeNothing) {
-  open();
-  install(with_table(manifest("store")), kRow);
-  std::string bytes = bundle(with_table(manifest("store", "2.0.0")), kRow);
-  std::mt19937 random(7);
-  for (int i = 0; i < 40; ++i) {
-    std::string damaged = bytes;
-    damaged[random() % damaged.size()] ^= static_cast<char>(1 + random() % 255);
-    if (damaged == bytes) continue;
-    const Result<std::string> installed = device_->install(damaged);
-    // What is no part of any checksum is no part of the task.
-    if (installed.ok()) continue;
-    EXPECT_FALSE(installed.error().message().empty());
+TEST_F(ClosableTest, NamesAreLookedUpWhileOthersDeclare) {
+  open_device();
+  std::atomic<bool> stop = false;
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) failures += !record("tap", 1).ok();
+    });
   }
-  for (const std::string& wrong : {std::string(), std::string("WTASK001"), bytes.substr(0, bytes.size() / 2)})
-    EXPECT_FALSE(device_->install(wrong).ok());
-  tap(1);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("store"), std::vector<int64_t>{1});
-}
-
-TEST_F(DeviceTest, ATriggerOverUndeclaredEventsIsAnErrorAndChangesNothing) {
-  open();
-  Manifest m = with_table(manifest("store"));
-  install(m, kRow);
-  m.version = "2.0.0";
-  m.triggers = {{"tapped", "tip"}};
-  const Result<std::string> installed = device_->install(bundle(m, kRow));
-  ASSERT_FALSE(installed.ok());
-  EXPECT_NE(installed.error().message().find("tip"), std::string::npos);
-  EXPECT_EQ(info("store").version, "1.0.0");
-  tap(1);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("store"), std::vector<int64_t>{1});
-  device_.reset();
-  open();
-  EXPECT_EQ(info("store").version, "1.0.0");
-}
-
-TEST_F(DeviceTest, ADamagedFileBreaksOneTaskAlone) {
-  open();
-  install(with_table(manifest("bad")), kRow);
-  install(with_table(manifest("good")), kRow);
-  device_.reset();
-  for (const auto& file : std::filesystem::directory_iterator(dir_ + "/tasks")) {
-    if (file.path().filename().string().starts_with("bad")) std::filesystem::resize_file(file.path(), 20);
+  for (int i = 0; i < 50; ++i) {
+    const std::string name = "event" + std::to_string(i);
+    ASSERT_TRUE(
+        device_->declare({.name = name, .kind = stream::EventKind::custom, .fields = {{.name = "item"}}})
+            .ok());
+    EXPECT_TRUE(record(name, i).ok());
   }
-  open();
-  EXPECT_EQ(info("bad").status, TaskStatus::broken);
-  EXPECT_FALSE(info("bad").error.empty());
-  tap(5);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("good"), std::vector<int64_t>{5});
-  install(with_table(manifest("bad", "1.0.1")), kRow);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  EXPECT_EQ(items("bad"), std::vector<int64_t>{5});  // the event was kept
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
 }
 
-TEST_F(DeviceTest, CallsAfterCloseAreErrors) {
-  open();
-  install(with_table(manifest("store")), kRow);
+TEST_F(ClosableTest, TablesAreFoundByTaskAndName) {
+  open_device();
+  ASSERT_TRUE(device_->install(bundle(with_table(manifest("store")), kRow)).ok());
+  for (int64_t i = 1; i <= 5; ++i) ASSERT_TRUE(record("tap", i).ok());
+  wait();
+  const Result<store::TableColumns> all = device_->read("store", "rows", 0, UINT64_MAX);
+  ASSERT_TRUE(all.ok()) << all.error().message();
+  EXPECT_EQ(all->columns[0].ints, (std::vector<int64_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(device_->read("store", "rows", 4, 1)->numbers, std::vector<uint64_t>{4});  // from 4, inclusive
+  EXPECT_EQ(device_->last("store", "rows", 2)->columns[0].ints, (std::vector<int64_t>{4, 5}));
+  EXPECT_EQ(device_->info("store", "rows")->rows, 5u);
+  EXPECT_EQ(*device_->tables("store"), std::vector<std::string>{"rows"});
+  const Result<store::TableColumns> near = device_->read("store", "row", 0, 1);
+  ASSERT_FALSE(near.ok());
+  EXPECT_NE(near.error().message().find("'rows'"), std::string::npos) << near.error().message();
+  const Result<store::TableColumns> none = device_->read("stor", "rows", 0, 1);
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.error().message().find("has no tables"), std::string::npos) << none.error().message();
+  // A task whose name begins like another's does not have its tables; a removed one keeps its own.
+  EXPECT_TRUE(device_->tables("sto")->empty());
+  ASSERT_TRUE((*device_->core("remove"))->remove("store").ok());
+  EXPECT_EQ(device_->read("store", "rows", 0, UINT64_MAX)->rows(), 5u);
+}
+
+TEST_F(ClosableTest, AClosedDeviceGivesItsFolderBack) {
+  open_device();
   ASSERT_TRUE(device_->close().ok());
-  EXPECT_FALSE(try_tap(1).ok());
-  EXPECT_FALSE(device_->install(bundle(manifest("x"), kRow)).ok());
-  EXPECT_FALSE(device_->remove("store").ok());
-  EXPECT_TRUE(device_->close().ok());
+  ASSERT_TRUE(device_->close().ok());
+  Result<std::shared_ptr<DeviceCore>> again = DeviceCore::open(Env::system(), dir_, options_);
+  EXPECT_TRUE(again.ok()) << again.error().message();
 }
 
-TEST_F(DeviceTest, AFolderHasOneDevice) {
-  open();
-  EXPECT_FALSE(Device::open(Env::system(), dir_, options_).ok());
+TEST_F(ClosableTest, AClosedDeviceSaysSo) {
+  open_device();
+  EXPECT_FALSE(device_->closed());
+  ASSERT_TRUE(device_->close().ok());
+  EXPECT_TRUE(device_->closed());
+  EXPECT_FALSE(device_->core("record").ok());
+  EXPECT_FALSE(device_->declare_page("home").ok());
+  EXPECT_FALSE(device_->install("").ok());
+  EXPECT_FALSE(device_->tables("store").ok());
+  const Status refused = record("tap", 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message().find("closed device"), std::string::npos);
+}
+
+TEST_F(ClosableTest, ACallbackIsAnsweredWhileOthersClose) {
+  open_device();
+  Manifest m = manifest("slow");
+  ASSERT_TRUE(device_->install(bundle(m, kRow)).ok());
+  std::atomic<bool> inside = false;
+  std::atomic<int> answered = 0;
+  (*device_->core("on_result"))->on_result([&](const TaskResult&) {
+    inside = true;
+    while (!device_->closed()) std::this_thread::yield();
+    const Result<std::shared_ptr<DeviceCore>> device = device_->core("tasks");
+    answered = device.ok() && (*device)->tasks().size() == 1 ? 1 : -1;
+  });
+  ASSERT_TRUE(record("tap", 1).ok());
+  while (!inside) std::this_thread::yield();
+  ASSERT_TRUE(device_->close().ok());
+  EXPECT_EQ(answered, 1);
+  EXPECT_FALSE(device_->core("tasks").ok());
+}
+
+TEST_F(ClosableTest, ClosingEndsWhoIsAttachedBeforeTheDevice) {
+  open_device();
+  int one = 0, left = 0;
+  bool open_then = false;
+  ASSERT_TRUE(device_->attached().join(&one, [&] {
+    ++one;
+    open_then = device_->core("stop").ok();
+  }));
+  ASSERT_TRUE(device_->attached().join(&left, [&] { ++left; }));
+  device_->attached().leave(&left);
+  ASSERT_TRUE(device_->close().ok());
+  EXPECT_TRUE(open_then) << "what works on a device ends in order, and runs into no closed one";
+  ASSERT_TRUE(device_->close().ok());
+  EXPECT_EQ(one, 1);
+  EXPECT_EQ(left, 0);
+  EXPECT_FALSE(device_->attached().join(&left, [&] { ++left; })) << "nobody would end it";
+  device_->attached().leave(&one);
+}
+
+TEST_F(ClosableTest, SomeComeAndGoWhileItIsClosed) {
+  open_device();
+  std::atomic<int> running{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (;;) {
+        auto mine = std::make_shared<std::atomic<bool>>(true);
+        ++running;
+        const bool joined = device_->attached().join(mine.get(), [&running, mine] {
+          if (mine->exchange(false)) --running;
+        });
+        device_->attached().leave(mine.get());
+        if (mine->exchange(false)) --running;
+        if (!joined) return;
+      }
+    });
+  }
+  ASSERT_TRUE(device_->close().ok());
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(running.load(), 0);
 }
 
 }  // namespace

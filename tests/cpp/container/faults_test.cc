@@ -27,42 +27,42 @@ class FaultsTest : public DeviceTest {
   }
   bool open_on(base::FaultEnv& env) {
     env_ = &env;
-    Result<std::unique_ptr<Device>> opened = Device::open(env, dir_, options_);
+    Result<std::shared_ptr<DeviceCore>> opened = DeviceCore::open(env, dir_, options_);
     if (!opened.ok()) return false;
-    device_ = std::move(opened).value();
+    core_ = std::move(opened).value();
     // What the last life left runs first: this thread leaves the files to the worker meanwhile.
-    return device_->wait_idle(kPatienceUs);
+    return core_->wait_idle(kPatienceUs);
   }
   // One life of a device; what was accepted is added.
   void live(base::FaultEnv& env, int64_t from) {
     if (!open_on(env)) return;
-    if (!installed_) installed_ = device_->install(bytes_).ok();
+    if (!installed_) installed_ = core_->install(bytes_).ok();
     for (int64_t item = from; item < from + 5; ++item) {
       const bool taken = try_tap(item).ok();
-      (void)device_->wait_idle(kPatienceUs);
+      (void)core_->wait_idle(kPatienceUs);
       (taken && installed_ ? accepted_ : perhaps_).push_back(item);
       env.advance_us(1000);
     }
-    (void)device_->maintain().ok();
-    (void)device_->close().ok();
-    device_.reset();
+    (void)core_->maintain().ok();
+    (void)core_->close().ok();
+    core_.reset();
   }
   // On a disk that works again.
   void check(base::FaultEnv& env, const std::string& when) {
     ASSERT_TRUE(open_on(env)) << when;
-    (void)device_->maintain().ok();
-    ASSERT_TRUE(device_->wait_idle(kPatienceUs)) << when;
+    (void)core_->maintain().ok();
+    ASSERT_TRUE(core_->wait_idle(kPatienceUs)) << when;
     std::vector<int64_t> rows;
-    if (device_->task("store").ok()) rows = items("store");
+    if (core_->task("store").ok()) rows = items("store");
     for (const int64_t item : accepted_) EXPECT_EQ(std::ranges::count(rows, item), 1) << when << ", " << item;
     for (const int64_t item : perhaps_) EXPECT_LE(std::ranges::count(rows, item), 1) << when << ", " << item;
     EXPECT_TRUE(std::ranges::is_sorted(rows)) << when;
     // And it goes on.
-    ASSERT_TRUE(device_->install(bytes_).ok()) << when;
+    ASSERT_TRUE(core_->install(bytes_).ok()) << when;
     tap(1000);
-    ASSERT_TRUE(device_->wait_idle(kPatienceUs)) << when;
+    ASSERT_TRUE(core_->wait_idle(kPatienceUs)) << when;
     EXPECT_EQ(items("store").back(), 1000) << when << ": " << info("store").error;
-    device_.reset();
+    core_.reset();
     installed_ = false;
     accepted_.clear();
     perhaps_.clear();

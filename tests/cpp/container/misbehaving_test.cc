@@ -14,7 +14,7 @@ class MisbehavingTest : public DeviceTest {
     results_.clear();
     install(m, source);
     tap(1);
-    EXPECT_TRUE(device_->wait_idle(kPatienceUs));
+    EXPECT_TRUE(core_->wait_idle(kPatienceUs));
     for (const TaskResult& result : results_) {
       if (result.task == m.name) return result;
     }
@@ -29,7 +29,7 @@ class MisbehavingTest : public DeviceTest {
     install(with_table(manifest("good")), "def main(event):\n    return {'item': event['fields']['item']}\n");
   }
   void TearDown() override {
-    if (device_ != nullptr) {
+    if (core_ != nullptr) {
       // Whatever the other did.
       const TaskInfo good = info("good");
       EXPECT_EQ(good.failures, 0u) << good.error;
@@ -171,7 +171,7 @@ TEST_F(MisbehavingTest, ATaskThatFailsInARowIsSetAsideUntilItIsReplaced) {
   m.breaker = 3;
   install(m, "def main(event):\n    raise ValueError('no')\n");
   for (int i = 1; i <= 6; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   TaskInfo task = info("bad");
   EXPECT_EQ(task.status, TaskStatus::set_aside);
   EXPECT_EQ(task.failures, 3u);
@@ -179,7 +179,7 @@ TEST_F(MisbehavingTest, ATaskThatFailsInARowIsSetAsideUntilItIsReplaced) {
   EXPECT_NE(task.error.find("ValueError: no, at main.py:2"), std::string::npos);
   EXPECT_FALSE(task.hot);
   EXPECT_EQ(task.queue.waiting + task.queue.in_flight, 3u);
-  device_.reset();
+  core_.reset();
   open();
   listen();
   task = info("bad");
@@ -187,7 +187,7 @@ TEST_F(MisbehavingTest, ATaskThatFailsInARowIsSetAsideUntilItIsReplaced) {
   EXPECT_NE(task.error.find("set aside after 3 failures in a row"), std::string::npos);
   m.version = "1.0.1";
   install(m, "def main(event):\n    return {'item': event['fields']['item']}\n");
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("bad"), (std::vector<int64_t>{4, 5, 6}));
   EXPECT_EQ(info("bad").status, TaskStatus::idle);
 }
@@ -197,7 +197,7 @@ TEST_F(MisbehavingTest, ASuccessBetweenFailuresBeginsTheCountAnew) {
   m.breaker = 2;
   install(m, "def main(event):\n    assert event['fields']['item'] % 2\n");
   for (int i = 1; i <= 10; ++i) tap(i);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(info("bad").failures, 5u);
   EXPECT_EQ(info("bad").status, TaskStatus::idle);
 }
@@ -205,7 +205,7 @@ TEST_F(MisbehavingTest, ASuccessBetweenFailuresBeginsTheCountAnew) {
 // An error handler of an encoder writes millions of references in C and looks at nothing else: for 0.7 s, so
 // that a watchdog that a loaded machine wakes late is in time all the same.
 TEST_F(MisbehavingTest, ACallThatCannotBeStoppedCostsItsWorkerWhichIsReplaced) {
-  device_.reset();
+  core_.reset();
   options_.workers = 1;
   options_.grace_ms = 50;
   open();
@@ -220,12 +220,12 @@ TEST_F(MisbehavingTest, ACallThatCannotBeStoppedCostsItsWorkerWhichIsReplaced) {
           "    return {'item': event['fields']['item']}\n");
   tap(1);
   tap(2);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("stuck"), std::vector<int64_t>{2});
   const TaskInfo task = info("stuck");
   EXPECT_EQ(task.lost_workers, 1u);
-  EXPECT_EQ(device_->stats().lost_workers, 1u);
-  EXPECT_EQ(device_->stats().workers, 1u);
+  EXPECT_EQ(core_->stats().lost_workers, 1u);
+  EXPECT_EQ(core_->stats().workers, 1u);
   EXPECT_EQ(task.failures, 1u);
   EXPECT_EQ(task.isolates, 2u);
   bool told = false;
@@ -244,12 +244,12 @@ TEST_F(MisbehavingTest, AnEndlessTaskKeepsNoOtherFromRunning) {
   for (int i = 1; i <= 20; ++i) tap(i);
   EXPECT_TRUE(until([this] { return items("good").size() == 20; }));
   EXPECT_LT(info("endless").firings, 20u);
-  ASSERT_TRUE(device_->remove("endless").ok());
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->remove("endless").ok());
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
 }
 
 TEST_F(MisbehavingTest, CloseStopsWhatDoesNotEndAndItRunsAgain) {
-  device_.reset();
+  core_.reset();
   options_.grace_ms = 50;
   open();
   Manifest m = with_table(manifest("long"));
@@ -264,11 +264,11 @@ TEST_F(MisbehavingTest, CloseStopsWhatDoesNotEndAndItRunsAgain) {
     if (!lines_.empty()) break;
   }
   const auto begin = std::chrono::steady_clock::now();
-  ASSERT_TRUE(device_->close().ok());
+  ASSERT_TRUE(core_->close().ok());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));  // it has 60
-  device_.reset();
+  core_.reset();
   open();
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("long"), std::vector<int64_t>{1});
   EXPECT_EQ(info("long").failures, 0u);
   EXPECT_EQ(lines_.size(), 2u);

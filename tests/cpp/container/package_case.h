@@ -77,7 +77,7 @@ class PackageTest : public DeviceTest {
   }
   Result<std::string> install_package(const Packed& packed) {
     lay_out(packed);
-    return device_->install_package(packed.manifest(), blobs_);
+    return core_->install_package(packed.manifest(), blobs_);
   }
   void must_install(const Packed& packed) {
     const Result<std::string> installed = install_package(packed);
@@ -89,7 +89,7 @@ class PackageTest : public DeviceTest {
     return files.ok() ? *files : std::vector<std::string>();
   }
   std::vector<std::string> texts(const std::string& task) {
-    Result<store::TableColumns> read = device_->commits().tables().read(table_name(task, "rows"));
+    Result<store::TableColumns> read = core_->commits().tables().read(table_name(task, "rows"));
     EXPECT_TRUE(read.ok()) << read.error().message();
     return read.ok() ? read->columns[1].texts : std::vector<std::string>();
   }

@@ -40,7 +40,7 @@ class StreamCalls : public DeviceTest {
     return m;
   }
   std::vector<stream::OutboxRecord> sent() {
-    auto records = device_->commits().read_outbox("sums");
+    auto records = core_->commits().read_outbox("sums");
     EXPECT_TRUE(records.ok()) << records.error().message();
     return records.ok() ? std::move(*records) : std::vector<stream::OutboxRecord>();
   }
@@ -51,7 +51,7 @@ TEST_F(StreamCalls, AFiringReadsItsSessionAndSendsWithItsResults) {
   install(task(), kMain, {{"sums.graph", sums()}});
   for (const int64_t item : {5, 3, 9}) {
     tap(item);
-    ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+    ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   }
   EXPECT_EQ(items("shop"), (std::vector<int64_t>{5, 3, 9}));
   const auto records = sent();
@@ -70,12 +70,12 @@ TEST_F(StreamCalls, AFiringThatFailsSendsNothingAndItsBudgetIsBack) {
   install(m, kMain, {{"sums.graph", sums()}});
   for (const int64_t item : {1, 13, 13, 13, 2}) {
     tap(item);
-    ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+    ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   }
   EXPECT_EQ(items("shop"), (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(sent().size(), 2u);
   tap(3);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("shop"), (std::vector<int64_t>{1, 2})) << "the gate says no, and the firing fails";
   EXPECT_NE(info("shop").error.find("PermissionError"), std::string::npos) << info("shop").error;
   EXPECT_EQ(sent().size(), 2u);
@@ -87,14 +87,14 @@ TEST_F(StreamCalls, WhatARemovedTaskMaySendIsGoneAndItsBudgetStaysSpent) {
   m.features[0].policy.sends_per_day = 2;
   m.breaker = 100;
   const auto allowed = [&] {
-    return device_->commits().gate().check_columns("shop", "sums", {{.name = "taps"}, {.name = "largest"}});
+    return core_->commits().gate().check_columns("shop", "sums", {{.name = "taps"}, {.name = "largest"}});
   };
   EXPECT_FALSE(allowed().ok());
   install(m, kMain, {{"sums.graph", sums()}});
   EXPECT_TRUE(allowed().ok()) << allowed().error().message();
   tap(1);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
-  ASSERT_TRUE(device_->remove("shop").ok());
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->remove("shop").ok());
   ASSERT_FALSE(allowed().ok());
   EXPECT_NE(allowed().error().message().find("without a policy"), std::string::npos);
   // One send is left of the two.
@@ -102,7 +102,7 @@ TEST_F(StreamCalls, WhatARemovedTaskMaySendIsGoneAndItsBudgetStaysSpent) {
   EXPECT_TRUE(allowed().ok());
   for (const int64_t item : {2, 3}) {
     tap(item);
-    ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+    ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   }
   EXPECT_EQ(sent().size(), 2u);
   EXPECT_EQ(items("shop"), (std::vector<int64_t>{1, 2}));
@@ -115,7 +115,7 @@ TEST_F(StreamCalls, AVersionWithoutAFeatureTakesItsPolicyAway) {
   m.version = "2.0.0";
   m.features.clear();
   install(m, kMain, {{"sums.graph", sums()}});
-  const Status now = device_->commits().gate().check_columns("shop", "sums", {});
+  const Status now = core_->commits().gate().check_columns("shop", "sums", {});
   ASSERT_FALSE(now.ok());
   EXPECT_NE(now.error().message().find("without a policy"), std::string::npos);
 }
@@ -136,7 +136,7 @@ def main(event):
           {{"sums.graph", sums()}});
   for (const int64_t item : {1, 2}) {
     tap(item);
-    ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+    ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   }
   EXPECT_EQ(items("shop"), (std::vector<int64_t>{1, -1}));
 }

@@ -1,98 +1,130 @@
 #include "container/device/device.h"
 
-#include <filesystem>
-
-#include "base/bytes.h"
-#include "base/mapped_file.h"
-#include "container/device/device_core.h"
-#include "container/device/package_version.h"
+#include "base/nearest_name.h"
+#include "container/device/telling.h"
+#include "container/task/task_version.h"
 
 namespace walle::container {
 
-Device::Device(std::shared_ptr<DeviceCore> core) : core_(std::move(core)) {}
-
-Device::~Device() { core_->destroy(); }
-
 Result<std::unique_ptr<Device>> Device::open(Env& env, const std::string& dir, DeviceOptions options) {
   WALLE_ASSIGN(std::shared_ptr<DeviceCore> core, DeviceCore::open(env, dir, std::move(options)));
-  return std::unique_ptr<Device>(new Device(std::move(core)));
+  std::unique_ptr<Device> device(new Device(std::move(core)));
+  device->catalog_ = std::make_shared<const stream::Catalog>(device->core_->catalog());
+  return device;
 }
 
-Result<stream::Event> Device::record(const stream::Event& event, bool durable) {
-  return core_->record(event, durable);
+Result<std::shared_ptr<DeviceCore>> Device::core(const char* call) const {
+  {
+    const std::lock_guard guard(copying_);
+    if (core_ != nullptr && (!closed() || Telling::here())) return core_;
+  }
+  return argument_error("a closed device", "an open one", call, "open the folder again");
+}
+
+Status Device::close() {
+  attached_.stop_all();
+  closed_.store(true, std::memory_order_release);
+  std::shared_ptr<DeviceCore> held;
+  {
+    const std::lock_guard guard(copying_);
+    held = core_;
+  }
+  if (held == nullptr) return {};
+  Status status = held->close();
+  const std::lock_guard guard(copying_);
+  core_.reset();
+  return status;
+}
+
+std::shared_ptr<const stream::Catalog> Device::catalog() const {
+  const std::lock_guard guard(copying_);
+  return catalog_;
+}
+
+template <class Change>
+auto Device::changing(const char* call, const Change& change) {
+  const std::lock_guard guard(changing_);
+  const Result<std::shared_ptr<DeviceCore>> open = core(call);
+  using Answer = decltype(change(**open));
+  if (!open.ok()) return Answer(open.error());
+  Answer answer = change(**open);
+  auto fresh = std::make_shared<const stream::Catalog>((*open)->catalog());
+  const std::lock_guard copying(copying_);
+  catalog_ = std::move(fresh);
+  return answer;
 }
 
 Status Device::declare(const stream::EventDecl& event) {
-  WALLE_TRY(core_->check_open());
-  return core_->processor->declare(event);
+  return changing("declare", [&](DeviceCore& core) { return core.declare(event); });
 }
 
-Result<uint16_t> Device::page(std::string_view name) {
-  WALLE_TRY(core_->check_open());
-  return core_->processor->page(name);
+Status Device::declare_page(std::string_view page) {
+  return changing("declare_page", [&](DeviceCore& core) { return core.page(page).status(); });
 }
 
-Result<uint16_t> Device::state(std::string_view name) {
-  WALLE_TRY(core_->check_open());
-  return core_->processor->state(name);
+Status Device::declare_state(std::string_view state) {
+  return changing("declare_state", [&](DeviceCore& core) { return core.state(state).status(); });
 }
 
-const stream::Catalog& Device::catalog() const { return core_->processor->catalog(); }
-
-Result<std::string> Device::install(std::string bundle) { return core_->install(std::move(bundle)); }
+Result<std::string> Device::install(std::string bundle) {
+  return changing("install", [&](DeviceCore& core) { return core.install(std::move(bundle)); });
+}
 
 Result<std::string> Device::install_package(std::string_view manifest, const std::string& blobs) {
-  return core_->install_package(manifest, blobs);
+  return changing("install_package", [&](DeviceCore& core) { return core.install_package(manifest, blobs); });
 }
-
-Status Device::suits(std::string_view manifest) const { return core_->suits(manifest); }
 
 Result<std::string> Device::install_file(const std::string& path) {
-  WALLE_ASSIGN(const std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
-  if (path.ends_with(kPackageSuffix)) {
-    const std::string beside = (std::filesystem::path(path).parent_path() / "blobs").string();
-    return core_->install_package(base::as_text(file->bytes()), beside);
+  return changing("install", [&](DeviceCore& core) { return core.install_file(path); });
+}
+
+Result<std::vector<std::string>> Device::tables(const std::string& task) const {
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, core("tables"));
+  const std::string prefix = table_name(task, "");
+  std::vector<std::string> names;
+  for (const store::TableInfo& info : open->commits().tables().tables()) {
+    if (info.decl.name.starts_with(prefix)) names.push_back(info.decl.name.substr(prefix.size()));
   }
-  return core_->install(std::string(base::as_text(file->bytes())));
+  return names;
 }
 
-Status Device::remove(const std::string& name) { return core_->remove(name); }
-
-void Device::set_fact(const std::string& name, bool holds) { core_->set_fact(name, holds); }
-
-std::map<std::string, bool> Device::facts() const { return core_->facts.all(); }
-
-void Device::on_result(std::function<void(const TaskResult&)> callback) {
-  core_->rooms->on_result(std::move(callback));
+Result<std::string> Device::known_table(DeviceCore& core, const std::string& task,
+                                        const std::string& table) const {
+  std::string name = table_name(task, table);
+  if (core.commits().tables().find(name)) return name;
+  WALLE_ASSIGN(const std::vector<std::string> known, tables(task));
+  if (known.empty()) {
+    return argument_error({"table '", table, "' of task '", task, "', which has no tables"},
+                          "a task that is installed and declares tables", "results",
+                          "see tasks() for the names of tasks")
+        .of_kind(base::ErrorKind::no_such_key);
+  }
+  const std::string_view nearest = base::nearest_name(table, known);
+  std::string expected;
+  for (const std::string& each : known) expected += (expected.empty() ? "one of: " : ", ") + each;
+  return argument_error({"table '", table, "' of task '", task, "'"}, expected, "results",
+                        nearest.empty() ? "choose one of them" : "use '" + std::string(nearest) + "'")
+      .of_kind(base::ErrorKind::no_such_key);
 }
 
-std::vector<TaskInfo> Device::tasks() const { return core_->tasks(); }
-
-Result<TaskInfo> Device::task(const std::string& name) const { return core_->task(name); }
-
-DeviceStats Device::stats() const { return core_->stats(); }
-
-const std::string& Device::dir() const { return core_->dir(); }
-
-const DeviceOptions& Device::options() const { return core_->options(); }
-
-std::string Device::vm_id() const { return core_->vm_id(); }
-
-Commits& Device::commits() { return *core_->commits; }
-
-stream::Processor& Device::processor() { return *core_->processor; }
-
-bool Device::wait_idle(int64_t timeout_us) { return core_->wait_idle(timeout_us); }
-
-void Device::trim() { core_->trim(); }
-
-Status Device::advance(int64_t now_us) { return core_->advance(now_us); }
-
-Status Device::maintain() {
-  WALLE_TRY(core_->check_open());
-  return core_->maintain();
+Result<store::TableColumns> Device::read(const std::string& task, const std::string& table, uint64_t from,
+                                         uint64_t limit, const std::vector<std::string>& columns) const {
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, core("results"));
+  WALLE_ASSIGN(const std::string name, known_table(*open, task, table));
+  return open->commits().tables().read(name, from, limit, columns);
 }
 
-Status Device::close() { return core_->close(); }
+Result<store::TableColumns> Device::last(const std::string& task, const std::string& table,
+                                         uint64_t count) const {
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, core("results"));
+  WALLE_ASSIGN(const std::string name, known_table(*open, task, table));
+  return open->commits().tables().last(name, count);
+}
+
+Result<store::TableInfo> Device::info(const std::string& task, const std::string& table) const {
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, core("results"));
+  WALLE_ASSIGN(const std::string name, known_table(*open, task, table));
+  return open->commits().tables().info(name);
+}
 
 }  // namespace walle::container

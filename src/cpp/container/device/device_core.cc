@@ -15,13 +15,32 @@ Status DeviceCore::check_open() const {
 
 Result<stream::Event> DeviceCore::record(const stream::Event& event, bool durable) {
   WALLE_TRY(check_open());
-  Result<stream::Event> recorded = processor->record(event, durable);
+  Result<stream::Event> recorded = processor_->record(event, durable);
   keeper_->poke();
   return recorded;
 }
 
+Status DeviceCore::declare(const stream::EventDecl& event) {
+  WALLE_TRY(check_open());
+  return processor_->declare(event);
+}
+
+Result<uint16_t> DeviceCore::page(std::string_view name) {
+  WALLE_TRY(check_open());
+  return processor_->page(name);
+}
+
+Result<uint16_t> DeviceCore::state(std::string_view name) {
+  WALLE_TRY(check_open());
+  return processor_->state(name);
+}
+
+void DeviceCore::on_result(std::function<void(const TaskResult&)> callback) {
+  rooms_->on_result(std::move(callback));
+}
+
 void DeviceCore::set_fact(const std::string& name, bool holds) {
-  if (!facts.set(name, holds) || !holds || !check_open().ok()) return;
+  if (!facts_.set(name, holds) || !holds || !check_open().ok()) return;
   const std::shared_lock lock(tasks_lock_);
   for (const auto& [_, runner] : tasks_) {
     if (runner->wants_facts()) turns_.wake(*runner, steady_us());
@@ -37,7 +56,7 @@ DeviceCore::Runner DeviceCore::find(std::string_view name) const {
 DeviceCore::Runner DeviceCore::find_or_make(const std::string& name) {
   const std::unique_lock lock(tasks_lock_);
   Runner& runner = tasks_[name];
-  if (runner == nullptr) runner = std::make_shared<TaskRunner>(*rooms, name);
+  if (runner == nullptr) runner = std::make_shared<TaskRunner>(*rooms_, name);
   return runner;
 }
 
@@ -81,13 +100,13 @@ DeviceStats DeviceCore::stats() const {
     const std::shared_lock lock(tasks_lock_);
     for (const auto& [_, runner] : tasks_) out.tasks += runner->retired() ? 0 : 1;
   }
-  out.hot = rooms->hot.load(std::memory_order_relaxed);
+  out.hot = rooms_->hot.load(std::memory_order_relaxed);
   out.workers = workers_.count();
-  out.firings = rooms->firings.load(std::memory_order_relaxed);
-  out.failures = rooms->failures.load(std::memory_order_relaxed);
-  out.lost_workers = rooms->lost_workers.load(std::memory_order_relaxed);
-  out.last_event = processor->log().last_seq();
-  out.trouble = rooms->trouble();
+  out.firings = rooms_->firings.load(std::memory_order_relaxed);
+  out.failures = rooms_->failures.load(std::memory_order_relaxed);
+  out.lost_workers = rooms_->lost_workers.load(std::memory_order_relaxed);
+  out.last_event = processor_->log().last_seq();
+  out.trouble = rooms_->trouble();
   return out;
 }
 
@@ -97,17 +116,23 @@ void DeviceCore::trim() { cool_down(0, 0, 0); }
 
 Status DeviceCore::advance(int64_t now_us) {
   WALLE_TRY(check_open());
-  return processor->advance(now_us);
+  return processor_->advance(now_us);
 }
 
 Status DeviceCore::maintain() {
-  const Status logged = processor->maintain();
-  const Status written = commits->maintain();
+  WALLE_TRY(check_open());
+  return keep_up();
+}
+
+// Also while it closes.
+Status DeviceCore::keep_up() {
+  const Status logged = processor_->maintain();
+  const Status written = commits_->maintain();
   const Status& failed = logged.ok() ? written : logged;
   if (!failed.ok()) {
-    rooms->trouble(failed.error().message());
+    rooms_->trouble(failed.error().message());
   } else if (!wake_stalled()) {
-    rooms->trouble("");
+    rooms_->trouble("");
   }
   cool_down(options_.cold_after_us, options_.hot_tasks, options_.hot_bytes);
   return failed;
@@ -153,24 +178,24 @@ void DeviceCore::cool_down(int64_t longest_us, size_t most, uint64_t most_bytes)
 
 bool DeviceCore::watch() {
   if (workers_.keep_watch() != 0) return true;
-  const uint64_t newest = processor->log().last_seq();
+  const uint64_t newest = processor_->log().last_seq();
   const bool news = seen_event_.exchange(newest) != newest;
   if (options_.background && !options_.processor.log.recorded_times) {
-    const std::optional<int64_t> due = processor->next_deadline();
+    const std::optional<int64_t> due = processor_->next_deadline();
     const int64_t now = env_.wall_us();
     if (due && *due <= now) {
-      if (const Status advanced = processor->advance(now); !advanced.ok())
-        rooms->trouble(advanced.error().message());
+      if (const Status advanced = processor_->advance(now); !advanced.ok())
+        rooms_->trouble(advanced.error().message());
       return true;
     }
   }
-  return news || workers_.any_busy() || turns_.queued() != 0 || rooms->hot.load() != 0;
+  return news || workers_.any_busy() || turns_.queued() != 0 || rooms_->hot.load() != 0;
 }
 
 int64_t DeviceCore::sleeps_us() const {
   constexpr int64_t kHourUs = int64_t{3600} * 1'000'000;
   if (!options_.background || options_.processor.log.recorded_times) return kHourUs;
-  const std::optional<int64_t> due = processor->next_deadline();
+  const std::optional<int64_t> due = processor_->next_deadline();
   return due ? *due - env_.wall_us() : kHourUs;
 }
 

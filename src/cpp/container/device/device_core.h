@@ -1,15 +1,32 @@
-// What a Device is made of. Workers hold it, and with it everything they use: one that is given up may end
-// long after the Device.
+// DeviceCore: what a device does. record() of an event ends in stored results of every task whose trigger it
+// completed.
 //
+//   event -> log -> triggers -> the task's queue -> a worker and the task's isolate -> one commit ->
+//   on_result
+//
+// Exactly once: a firing's rows, its sends and that it is done are one frame of the redo journal. After a
+// crash, whatever is not in a frame runs again under the same number, and what is in one never does. What a
+// task writes past the frame - walle.kv - it may write again.
+//
+// Threads: any, for every call. on_result is called from the workers, for one task's firings in their order.
+// A folder has one device at a time, and it belongs to the process that opened it. A call that cannot be
+// stopped keeps its thread and what it may touch, the folder among that, until it ends by itself.
+//
+// The folder: log/ and processor.wals (events, triggers), commits.walj, tables/, egress/, outbox/ (results),
+// kv/<task>, tasks.wals and tasks/ (what is installed). docs/concepts/container.md.
+//
+// Workers hold it, and with it everything they use: one that is given up may end long after the device.
 // Locks, in the order in which they are taken: installing_, those of the processor and the commits, tasks_'s.
 // What runs in a worker takes no lock of the core but tasks_'s, shared.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 #include "container/device/clock.h"
 #include "container/device/device_options.h"
@@ -23,46 +40,81 @@ namespace walle::container {
 
 class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
  public:
-  // device_open.cc
-  static Result<std::shared_ptr<DeviceCore>> open(Env& env, const std::string& dir, DeviceOptions options);
-  Status start();
-  Status close();
-  // Lets go of the folder. Nobody calls anything any more.
-  void destroy();
+  // With the last copy of what it gives the device is closed and its folder free, whatever workers hold.
+  static Result<std::shared_ptr<DeviceCore>> open(Env& env, const std::string& dir,
+                                                  DeviceOptions options = {});
   ~DeviceCore();
+  DeviceCore(const DeviceCore&) = delete;
+  DeviceCore& operator=(const DeviceCore&) = delete;
 
-  // device_core.cc
-  Status check_open() const;
-  Result<stream::Event> record(const stream::Event& event, bool durable);
+  // As stream::Processor::record. Never waits for a task.
+  Result<stream::Event> record(const stream::Event& event, bool durable = false);
+  Status declare(const stream::EventDecl& event);
+  Result<uint16_t> page(std::string_view name);
+  Result<uint16_t> state(std::string_view name);
+  const stream::Catalog& catalog() const { return processor_->catalog(); }
+
+  // Puts a .wtask with a manifest in, or replaces the task of its name: a firing that runs ends on the old
+  // version, the next one begins on the new, and triggers whose name and text stay go on with what they have
+  // under way. Durable when it returns its name. After an error all is as before, but that a disk that failed
+  // in the last step may show the new version, whole, at the next open.
+  Result<std::string> install(std::string bundle);
+  // Of a .walp, a package's manifest, the files lie in the folder `blobs` beside it.
+  Result<std::string> install_file(const std::string& path);
+  // The same from the parts of a package: the manifest's bytes, and a folder with every file under its
+  // SHA-256 in hexadecimal (docs/reference/formats/package.md). Sizes, digests and names are verified before
+  // anything runs. Large files get a second name where the file system allows and are copied elsewhere:
+  // nobody may write in place to what lies in the folder; it may be removed.
+  Result<std::string> install_package(std::string_view manifest, const std::string& blobs);
+  // Whether this device can run it, as far as its manifest tells: before the files are fetched.
+  Status suits(std::string_view manifest) const;
+  // A firing that runs is the last one; what waits is dropped. Its tables, its walle.kv and what waits in the
+  // outbox stay, and a task of the name that comes later goes on with them, and with its numbers. Nothing of
+  // it may leave any more, not even what the firing that runs would send; what it has spent of its budgets
+  // today stays spent.
+  Status remove(const std::string& name);
+
+  // What holds on this device: charging, unmetered, idle ... Any name; one that was never set does not hold.
   void set_fact(const std::string& name, bool holds);
-  std::vector<TaskInfo> tasks() const;
+  std::map<std::string, bool> facts() const { return facts_.all(); }
+
+  // Called behind each firing's commit, from a worker, which waits for it; none for no one. Not called again
+  // after a crash between the two: what must not be missed is in the tables.
+  void on_result(std::function<void(const TaskResult&)> callback);
+
+  std::vector<TaskInfo> tasks() const;  // by name
   Result<TaskInfo> task(const std::string& name) const;
   DeviceStats stats() const;
   const std::string& dir() const { return dir_; }
-  const DeviceOptions& options() const { return options_; }
+  const DeviceOptions& options() const { return options_; }  // as it was opened with
   std::string vm_id() const { return vm_->id(); }
+  // Result tables, outbox, gate, ledger. A task's table is named as table_name() says.
+  Commits& commits() { return *commits_; }
+  stream::Processor& processor() { return *processor_; }
+
+  // Waits until no task is queued or running; those that wait for facts or are set aside do not count. False:
+  // not within that time.
   bool wait_idle(int64_t timeout_us);
+  // Lets go of the isolates of tasks that do not run: for a device that is short of memory.
   void trim();
+  // Time and maintenance by hand, for a device without a thread for them (DeviceOptions::background).
   Status advance(int64_t now_us);
   Status maintain();
 
-  // device_install.cc
-  Result<std::string> install(std::string bundle);
-  Result<std::string> install_package(std::string_view manifest, const std::string& blobs);
-  Status suits(std::string_view manifest) const;
-  Status remove(const std::string& name);
-
-  Facts facts;
-  std::unique_ptr<Commits> commits;  // outlives the processor, which asks it
-  std::unique_ptr<stream::Processor> processor;
-  std::unique_ptr<TaskRooms> rooms;
+  // Firings under way end, or are stopped after DeviceOptions::grace_ms and run again after the next open, as
+  // those do that wait; then everything is written. Calls after it are errors; the folder is free when the
+  // last that open() gave is gone.
+  Status close();
 
  private:
   using Runner = std::shared_ptr<TaskRunner>;
 
   DeviceCore(Env& env, std::string dir, DeviceOptions options)
       : env_(env), dir_(std::move(dir)), options_(std::move(options)), workers_(turns_) {}
+  struct Handle;  // what open() gives
   // device_open.cc
+  Status start();
+  void destroy();
   Status open_rooms();
   Status load_tasks();
   Result<Deaths> load_task(const std::string& name, const InstalledTask& entry);
@@ -81,6 +133,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   void keep_features(const Manifest& manifest);
   void take_back(const std::string& name, const std::optional<InstalledTask>& before);
   // device_core.cc
+  Status check_open() const;
+  Status keep_up();
   Runner find(std::string_view name) const;
   Runner find_or_make(const std::string& name);
   size_t task_count() const;
@@ -96,6 +150,10 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   std::string dir_;
   DeviceOptions options_;
   std::shared_ptr<const vm::Vm> vm_;
+  Facts facts_;
+  std::unique_ptr<Commits> commits_;  // outlives the processor, which asks it
+  std::unique_ptr<stream::Processor> processor_;
+  std::unique_ptr<TaskRooms> rooms_;
   std::unique_ptr<vm::Pool> pool_;
   std::unique_ptr<TaskRegistry> registry_;
   std::unique_ptr<CrashMarks> marks_;

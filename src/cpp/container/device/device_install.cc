@@ -1,7 +1,10 @@
 // Installing, replacing and removing tasks while events come in.
 #include <algorithm>
+#include <filesystem>
 
+#include "base/bytes.h"
 #include "base/log.h"
+#include "base/mapped_file.h"
 #include "container/device/device_core.h"
 #include "container/device/package_version.h"
 
@@ -11,22 +14,22 @@ namespace walle::container {
 Status DeviceCore::prepare(const TaskVersion& version) {
   const Manifest& manifest = version.manifest;
   for (const stream::EventDecl& event : manifest.events) WALLE_TRY(adopt_event(event));
-  for (const std::string& page : manifest.pages) WALLE_TRY(processor->page(page).status());
-  for (const std::string& state : manifest.states) WALLE_TRY(processor->state(state).status());
+  for (const std::string& page : manifest.pages) WALLE_TRY(processor_->page(page).status());
+  for (const std::string& state : manifest.states) WALLE_TRY(processor_->state(state).status());
   for (store::TableDecl table : manifest.tables) {
     table.name = table_name(manifest.name, table.name);
-    const std::optional<store::TableDecl> known = commits->tables().find(table.name);
-    if (!known || *known != table) WALLE_TRY(commits->declare(table));
+    const std::optional<store::TableDecl> known = commits_->tables().find(table.name);
+    if (!known || *known != table) WALLE_TRY(commits_->declare(table));
   }
-  for (const EgressFeature& feature : manifest.features) WALLE_TRY(commits->gate().allow(feature.policy));
+  for (const EgressFeature& feature : manifest.features) WALLE_TRY(commits_->gate().allow(feature.policy));
   return {};
 }
 
 // Fields are found by their names: what is new is appended, what is there stays.
 Status DeviceCore::adopt_event(const stream::EventDecl& wanted) {
-  const stream::Catalog& catalog = processor->catalog();
+  const stream::Catalog& catalog = processor_->catalog();
   const std::optional<uint16_t> id = catalog.find_event(wanted.name);
-  if (!id) return processor->declare(wanted);
+  if (!id) return processor_->declare(wanted);
   stream::EventDecl grown = catalog.events()[*id];
   const size_t before = grown.fields.size();
   for (const stream::FieldDecl& field : wanted.fields) {
@@ -40,7 +43,7 @@ Status DeviceCore::adopt_event(const stream::EventDecl& wanted) {
           "use the device's type, or another name");
     }
   }
-  return grown.fields.size() == before ? Status() : processor->declare(grown);
+  return grown.fields.size() == before ? Status() : processor_->declare(grown);
 }
 
 Status DeviceCore::put_triggers(const TaskVersion& version) {
@@ -51,12 +54,12 @@ Status DeviceCore::put_triggers(const TaskVersion& version) {
   triggers.queue = manifest.queue;
   triggers.when_full = manifest.when_full;
   triggers.past = manifest.past;
-  return processor->install(triggers);
+  return processor_->install(triggers);
 }
 
 bool DeviceCore::has_triggers(const TaskVersion& version) const {
   const Manifest& manifest = version.manifest;
-  const Result<stream::TaskStats> known = processor->stats(manifest.name);
+  const Result<stream::TaskStats> known = processor_->stats(manifest.name);
   if (!known.ok() || known->queue != manifest.queue || known->when_full != manifest.when_full) return false;
   return std::ranges::equal(known->triggers, manifest.triggers, [](const auto& a, const auto& b) {
     return a.name == b.name && a.text == b.text;
@@ -107,6 +110,15 @@ Result<std::string> DeviceCore::install_parts(const link::Package& package, std:
   return activate(version, file);
 }
 
+Result<std::string> DeviceCore::install_file(const std::string& path) {
+  WALLE_ASSIGN(const std::shared_ptr<base::MappedFile> file, base::MappedFile::open(path));
+  if (path.ends_with(kPackageSuffix)) {
+    const std::string beside = (std::filesystem::path(path).parent_path() / "blobs").string();
+    return install_package(base::as_text(file->bytes()), beside);
+  }
+  return install(std::string(base::as_text(file->bytes())));
+}
+
 Status DeviceCore::check_room(const std::string& name) const {
   if (find(name) || task_count() < stream::kMaxTasks) return {};
   return resource_error({"task '", name, "' as number ", stream::kMaxTasks + 1},
@@ -129,7 +141,7 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
   }
   registry_->sweep();
   if (!put.ok()) {
-    if (!before) commits->gate().revoke(name);
+    if (!before) commits_->gate().revoke(name);
     return put.take_error();
   }
   keep_features(version->manifest);
@@ -144,7 +156,7 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
 void DeviceCore::keep_features(const Manifest& manifest) {
   std::vector<std::string> features;
   for (const EgressFeature& feature : manifest.features) features.push_back(feature.policy.feature);
-  commits->gate().keep_only(manifest.name, features);
+  commits_->gate().keep_only(manifest.name, features);
 }
 
 void DeviceCore::take_back(const std::string& name, const std::optional<InstalledTask>& before) {
@@ -166,13 +178,13 @@ Status DeviceCore::remove(const std::string& name) {
   WALLE_TRY(registry_->erase(name));
   marks_->release(name);
   // At once: what its last firing would still send is refused. Its budgets stay spent, should it come back.
-  commits->gate().revoke(name);
+  commits_->gate().revoke(name);
   const Runner runner = find(name);
   if (runner) {
     runner->retire();
     wake(*runner);  // lets go of its isolate
   }
-  const Status removed = processor->remove(name);
+  const Status removed = processor_->remove(name);
   registry_->sweep();
   return removed;
 }

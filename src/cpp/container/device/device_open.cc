@@ -18,6 +18,12 @@ Status check_options(const DeviceOptions& options) {
 
 }  // namespace
 
+// Those who hold it are those whom it serves; workers hold what it gives away, and do not count.
+struct DeviceCore::Handle {
+  std::shared_ptr<DeviceCore> core;
+  ~Handle() { core->destroy(); }
+};
+
 Result<std::shared_ptr<DeviceCore>> DeviceCore::open(Env& env, const std::string& dir,
                                                      DeviceOptions options) {
   WALLE_TRY(check_options(options));
@@ -25,17 +31,18 @@ Result<std::shared_ptr<DeviceCore>> DeviceCore::open(Env& env, const std::string
   WALLE_TRY(core->open_rooms());
   WALLE_TRY(core->load_tasks());
   WALLE_TRY(core->start());
-  return core;
+  const std::shared_ptr<Handle> handle(new Handle{core});
+  return std::shared_ptr<DeviceCore>(handle, core.get());
 }
 
 Status DeviceCore::open_rooms() {
   WALLE_ASSIGN(vm_, vm::Vm::open(options_.vm_library, host_calls()));
   WALLE_TRY(env_.make_dirs(dir_));
   // First: the folder's lock, and what the processor asks for.
-  WALLE_ASSIGN(commits, Commits::open(env_, dir_, options_.commits));
-  options_.processor.settled = [this](std::string_view task) { return commits->settled(std::string(task)); };
-  options_.processor.sync_settled = [this] { return commits->sync(); };
-  WALLE_ASSIGN(processor, stream::Processor::open(env_, dir_, options_.catalog, options_.processor));
+  WALLE_ASSIGN(commits_, Commits::open(env_, dir_, options_.commits));
+  options_.processor.settled = [this](std::string_view task) { return commits_->settled(std::string(task)); };
+  options_.processor.sync_settled = [this] { return commits_->sync(); };
+  WALLE_ASSIGN(processor_, stream::Processor::open(env_, dir_, options_.catalog, options_.processor));
   WALLE_ASSIGN(registry_, TaskRegistry::open(env_, dir_));
   WALLE_ASSIGN(marks_, CrashMarks::open(env_, dir_));
   vm::PoolOptions pool;
@@ -44,8 +51,8 @@ Status DeviceCore::open_rooms() {
   WALLE_ASSIGN(pool_, vm::Pool::create(vm_, std::move(pool)));
   const std::string kv_dir = dir_ + "/kv";
   WALLE_TRY(env_.make_dirs(kv_dir));
-  rooms = std::make_unique<TaskRooms>(env_, options_, kv_dir, *pool_, *processor, *commits, facts);
-  rooms->set_aside = [this](const std::string& task, const std::string& why) { set_aside(task, why); };
+  rooms_ = std::make_unique<TaskRooms>(env_, options_, kv_dir, *pool_, *processor_, *commits_, facts_);
+  rooms_->set_aside = [this](const std::string& task, const std::string& why) { set_aside(task, why); };
   turns_.reserve(stream::kMaxTasks);
   return {};
 }
@@ -88,21 +95,21 @@ Result<Deaths> DeviceCore::load_task(const std::string& name, const InstalledTas
 // a registry that is lost they are all there is, and what waits for them is kept.
 Status DeviceCore::drop_strangers() {
   if (registry_->lost()) return {};
-  for (const std::string& name : processor->tasks()) {
-    if (!registry_->tasks().contains(name)) WALLE_TRY(processor->remove(name));
+  for (const std::string& name : processor_->tasks()) {
+    if (!registry_->tasks().contains(name)) WALLE_TRY(processor_->remove(name));
   }
   return {};
 }
 
 Status DeviceCore::start() {
   WALLE_TRY(workers_.start(options_.workers, weak_from_this()));
-  processor->on_ready([this](std::string_view task) {
+  processor_->on_ready([this](std::string_view task) {
     if (const Runner runner = find(task)) wake(*runner);
   });
   Keeper::Duties duties;
   duties.watch = [this] { return watch(); };
   duties.maintain = [this] {
-    if (options_.background) (void)maintain().ok();  // stats() tell of what failed
+    if (options_.background) (void)keep_up().ok();  // stats() tell of what failed
   };
   duties.sleeps_us = [this] { return sleeps_us(); };
   keeper_ = std::make_unique<Keeper>(std::move(duties));
@@ -112,7 +119,7 @@ Status DeviceCore::start() {
 
 Status DeviceCore::close() {
   if (!open_.exchange(false)) return {};
-  processor->on_ready(nullptr);
+  processor_->on_ready(nullptr);
   turns_.close();
   // What takes longer is stopped and runs again after the next open; the keeper gives up what cannot be.
   std::chrono::milliseconds patience(options_.grace_ms);
@@ -122,8 +129,8 @@ Status DeviceCore::close() {
     patience = std::chrono::milliseconds(50);
   }
   keeper_->stop();  // and there, because others may still poke it
-  Status written = commits->checkpoint();
-  const Status matched = processor->checkpoint();
+  Status written = commits_->checkpoint();
+  const Status matched = processor_->checkpoint();
   return written.ok() ? matched : written;
 }
 
@@ -138,14 +145,15 @@ void DeviceCore::let_go_of_tasks() {
   vm::Reaper::instance().drain();
 }
 
+// Lets go of the folder. Nobody calls anything any more.
 void DeviceCore::destroy() {
   (void)close().ok();
-  if (rooms->lost_workers.load() != 0) return;  // whoever is lost may still use it all
+  if (rooms_->lost_workers.load() != 0) return;  // whoever is lost may still use it all
   let_go_of_tasks();
-  rooms.reset();
+  rooms_.reset();
   pool_.reset();
-  processor.reset();
-  commits.reset();
+  processor_.reset();
+  commits_.reset();
   // Last, as whoever was at work is marked there. Workers hold the core a little longer than the device
   // lives: a file that stayed open with it would be refused to the next open.
   marks_.reset();

@@ -37,15 +37,15 @@ Status add_one(const store::TableDecl& decl, int64_t now, const link::AnswerRow&
 
 std::vector<link::AnswerMark> AnswerBook::marks() {
   std::vector<link::AnswerMark> out;
-  const Result<std::shared_ptr<Device>> device = device_.device("tunnel");
-  if (!device.ok()) return out;
-  for (const TaskInfo& task : (*device)->tasks()) {
+  const Result<std::shared_ptr<DeviceCore>> core = device_.core("tunnel");
+  if (!core.ok()) return out;
+  for (const TaskInfo& task : (*core)->tasks()) {
     if (task.question.empty()) continue;
     const bool known =
         std::ranges::any_of(out, [&](const link::AnswerMark& m) { return m.stream == task.question; });
     if (!known)
       out.push_back(
-          {.stream = task.question, .taken = (*device)->commits().settled(settled_as(task.question))});
+          {.stream = task.question, .taken = (*core)->commits().settled(settled_as(task.question))});
   }
   return out;
 }
@@ -58,8 +58,8 @@ Result<link::AnswerMark> AnswerBook::take(const link::Answer& answer) {
                    .error = answer.error,
                    .rows = answer.rows};
   const base::TraceSpan span("answer", told.trace);
-  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device("tunnel"));
-  Commits& commits = device->commits();
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, device_.core("tunnel"));
+  Commits& commits = core->commits();
   const std::string key = settled_as(answer.stream);
   const uint64_t taken = commits.settled(key);
   // Taken before; one before it is lacking; nobody asked. The server hears up to where it got.
@@ -71,7 +71,7 @@ Result<link::AnswerMark> AnswerBook::take(const link::Answer& answer) {
     told.error = why.message();
     commit.rows.clear();
   };
-  if (Status fits = add_rows(*device, answer, commit); !fits.ok()) without_rows(fits.error());
+  if (Status fits = add_rows(*core, answer, commit); !fits.ok()) without_rows(fits.error());
   Result<uint64_t> frame = commits.commit(commit);
   if (!frame.ok() && frame.error().group() == base::ErrorGroup::argument) {
     without_rows(frame.error());
@@ -88,9 +88,9 @@ Result<link::AnswerMark> AnswerBook::take(const link::Answer& answer) {
   return link::AnswerMark{.stream = answer.stream, .taken = answer.number};
 }
 
-Status AnswerBook::add_rows(Device& device, const link::Answer& answer, Commit& commit) const {
+Status AnswerBook::add_rows(DeviceCore& core, const link::Answer& answer, Commit& commit) const {
   if (answer.rows.empty()) return {};
-  WALLE_ASSIGN(const TaskInfo task, device.task(answer.task));
+  WALLE_ASSIGN(const TaskInfo task, core.task(answer.task));
   if (task.question != answer.stream)
     return argument_error(
         {"an answer to '", answer.stream, "'"},
@@ -98,7 +98,7 @@ Status AnswerBook::add_rows(Device& device, const link::Answer& answer, Commit& 
         {"task '", answer.task, "'"}, "look at which version answers");
   if (task.answers.empty()) return {};
   WALLE_ASSIGN(const store::TableInfo table,
-               device.commits().tables().info(table_name(answer.task, task.answers)));
+               core.commits().tables().info(table_name(answer.task, task.answers)));
   store::TableRows rows;
   const int64_t now = env_.wall_us();
   for (const link::AnswerRow& row : answer.rows) WALLE_TRY(add_one(table.decl, now, row, rows));

@@ -11,7 +11,7 @@
 
 #include <functional>
 
-#include "container/device/device_face.h"
+#include "container/device/device.h"
 #include "link/tunnel/answer_taker.h"
 
 namespace walle::container {
@@ -29,17 +29,17 @@ class AnswerBook final : public link::AnswerTaker {
  public:
   using Told = std::function<void(const TakenAnswer&)>;
   // `told` is called behind each commit, by the tunnel's thread, and not again after a crash between the two.
-  AnswerBook(Env& env, const DeviceFace& device, Told told)
+  AnswerBook(Env& env, const Device& device, Told told)
       : env_(env), device_(device), told_(std::move(told)) {}
 
   std::vector<link::AnswerMark> marks() override;
   Result<link::AnswerMark> take(const link::Answer& answer) override;
 
  private:
-  Status add_rows(Device& device, const link::Answer& answer, Commit& commit) const;
+  Status add_rows(DeviceCore& core, const link::Answer& answer, Commit& commit) const;
 
   Env& env_;
-  const DeviceFace& device_;
+  const Device& device_;
   Told told_;
 };
 

@@ -56,20 +56,20 @@ Result<std::unique_ptr<link::Identity>> identity_of(Env& env, link::Transport& t
 }
 }  // namespace
 
-Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, DeviceFace& face,
+Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, Device& device,
                                                           std::unique_ptr<link::Transport> transport,
                                                           CloudOptions options) {
   WALLE_TRY(check_url(options.url));
   while (options.url.ends_with('/')) options.url.pop_back();
-  WALLE_ASSIGN(const std::shared_ptr<Device> device, face.device("connect"));
-  const std::string folder = device->dir() + kCloudFolder;
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, device.core("connect"));
+  const std::string folder = core->dir() + kCloudFolder;
   WALLE_TRY(env.make_dirs(folder));
-  auto out = std::unique_ptr<DeviceCloud>(new DeviceCloud(face));
+  auto out = std::unique_ptr<DeviceCloud>(new DeviceCloud(device));
   WALLE_ASSIGN(out->identity_, identity_of(env, *transport, folder, options));
 
   link::DeviceProfile& profile = options.profile;
   profile.device_id = out->identity_->device();
-  profile.vm = device->vm_id();
+  profile.vm = core->vm_id();
   profile.op_set = ops::op_set_id();
   if (profile.ram_mb == 0) profile.ram_mb = memory_mb();
   link::AgentOptions agent;
@@ -86,10 +86,10 @@ Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, DeviceFace& 
             "device " + profile.device_id + " follows '" + options.url + "' by " + transport->name());
   WALLE_ASSIGN(out->agent_,
                link::AgentThread::start(env, std::move(transport),
-                                        std::make_unique<DeviceHost>(env, face, folder + "/probation"),
+                                        std::make_unique<DeviceHost>(env, device, folder + "/probation"),
                                         std::move(agent), options.times,
                                         std::make_unique<link::Renewal>(env, out->identity_, options.url)));
-  const bool joined = face.attached().join(out.get(), [agent = std::weak_ptr(out->agent_)] {
+  const bool joined = device.attached().join(out.get(), [agent = std::weak_ptr(out->agent_)] {
     if (const auto held = agent.lock()) held->stop();
   });
   if (!joined) return argument_error("a closed device", "an open one", "connect", "open the folder again");
@@ -97,7 +97,7 @@ Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, DeviceFace& 
 }
 
 DeviceCloud::~DeviceCloud() {
-  face_.attached().leave(this);
+  device_.attached().leave(this);
   stop();
 }
 

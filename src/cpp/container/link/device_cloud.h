@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "container/device/device_face.h"
+#include "container/device/device.h"
 #include "link/agent/agent_thread.h"
 #include "link/agent/identity.h"
 
@@ -31,7 +31,7 @@ class DeviceCloud {
   // Enrols where the device has not, and starts. Errors: an address or a name that is none, no code where one
   // is needed, a server that refuses it, no libcrypto, a closed device. A server that is not there is none,
   // once the device has enrolled.
-  static Result<std::unique_ptr<DeviceCloud>> connect(Env& env, DeviceFace& device,
+  static Result<std::unique_ptr<DeviceCloud>> connect(Env& env, Device& device,
                                                       std::unique_ptr<link::Transport> transport,
                                                       CloudOptions options);
   ~DeviceCloud();
@@ -51,8 +51,8 @@ class DeviceCloud {
   }
 
  private:
-  explicit DeviceCloud(DeviceFace& face) : face_(face) {}
-  DeviceFace& face_;
+  explicit DeviceCloud(Device& device) : device_(device) {}
+  Device& device_;
   std::shared_ptr<link::Identity> identity_;
   // nullptr: connect() did not get there. Who closes the device holds it, too, while it stops.
   std::shared_ptr<link::AgentThread> agent_;

@@ -11,9 +11,9 @@ constexpr const char* kAgent = "the agent";
 
 std::vector<link::HostedTask> DeviceHost::tasks() {
   std::vector<link::HostedTask> out;
-  const Result<std::shared_ptr<Device>> device = device_.device(kAgent);
-  if (!device.ok()) return out;
-  for (const TaskInfo& info : (*device)->tasks()) {
+  const Result<std::shared_ptr<DeviceCore>> core = device_.core(kAgent);
+  if (!core.ok()) return out;
+  for (const TaskInfo& info : (*core)->tasks()) {
     link::HostedTask task;
     task.name = info.name;
     task.version = info.version;
@@ -31,32 +31,32 @@ std::vector<link::HostedTask> DeviceHost::tasks() {
 }
 
 Status DeviceHost::suits(std::string_view manifest) {
-  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device(kAgent));
-  return device->suits(manifest);
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, device_.core(kAgent));
+  return core->suits(manifest);
 }
 
 Result<link::Probation> DeviceHost::probation(const link::StagedPackage& staged) {
-  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device(kAgent));
-  return hold_probation(env_, *device, staged, folder_, cancelled_);
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, device_.core(kAgent));
+  return hold_probation(env_, *core, staged, folder_, cancelled_);
 }
 
 Status DeviceHost::install(const link::StagedPackage& staged) {
-  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device(kAgent));
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, device_.core(kAgent));
   Before before{.package = staged.digest};
-  if (const Result<TaskInfo> old = device->task(staged.task); old.ok()) {
+  if (const Result<TaskInfo> old = core->task(staged.task); old.ok()) {
     before.firings = old->firings;
     before.failures = old->failures;
   }
-  // By the face, whose copy of the catalogue learns what the version declares.
+  // By the device, whose copy of the catalogue learns what the version declares.
   WALLE_TRY(device_.install_package(staged.manifest, staged.blobs).status());
   before_[staged.task] = std::move(before);
   return {};
 }
 
 Status DeviceHost::remove(const std::string& task) {
-  WALLE_ASSIGN(const std::shared_ptr<Device> device, device_.device(kAgent));
-  if (!device->task(task).ok()) return {};
-  return device->remove(task);
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, device_.core(kAgent));
+  if (!core->task(task).ok()) return {};
+  return core->remove(task);
 }
 
 }  // namespace walle::container

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <map>
 
-#include "container/device/device_face.h"
+#include "container/device/device.h"
 #include "link/agent/agent_host.h"
 
 namespace walle::container {
@@ -15,7 +15,7 @@ namespace walle::container {
 class DeviceHost final : public link::AgentHost {
  public:
   // The device outlives it. `folder`: where probations are held.
-  DeviceHost(Env& env, DeviceFace& device, std::string folder)
+  DeviceHost(Env& env, Device& device, std::string folder)
       : env_(env), device_(device), folder_(std::move(folder)) {}
 
   std::vector<link::HostedTask> tasks() override;
@@ -33,7 +33,7 @@ class DeviceHost final : public link::AgentHost {
   };
 
   Env& env_;
-  DeviceFace& device_;
+  Device& device_;
   std::string folder_;
   std::atomic<bool> cancelled_{false};
   std::map<std::string, Before> before_;

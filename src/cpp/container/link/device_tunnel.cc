@@ -2,7 +2,7 @@
 
 namespace walle::container {
 
-Result<std::unique_ptr<DeviceTunnel>> DeviceTunnel::open(Env& env, const DeviceFace& device,
+Result<std::unique_ptr<DeviceTunnel>> DeviceTunnel::open(Env& env, const Device& device,
                                                          DeviceTunnelOptions options,
                                                          link::TunnelListener listener) {
   std::unique_ptr<DeviceTunnel> out(new DeviceTunnel(env, device, std::move(options.on_answer)));
@@ -12,7 +12,7 @@ Result<std::unique_ptr<DeviceTunnel>> DeviceTunnel::open(Env& env, const DeviceF
   WALLE_ASSIGN(line.socket, link::TlsSocket::make(env, std::move(address), std::move(options.files)));
   WALLE_ASSIGN(line.tunnel, link::Tunnel::make(env, line.source, *line.socket, std::move(options.tunnel),
                                                std::move(listener)));
-  WALLE_ASSIGN(const std::shared_ptr<Device> open, device.device("tunnel"));
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, device.core("tunnel"));
   line.rings = true;
   const std::weak_ptr<Line> there = out->line_;
   open->commits().on_send([there] {

@@ -26,7 +26,7 @@ class DeviceTunnel {
  public:
   // Connects on a thread of its own when it returns. Errors: a bad address or id, files that cannot be read,
   // no libssl on this machine, a closed device.
-  static Result<std::unique_ptr<DeviceTunnel>> open(Env& env, const DeviceFace& device,
+  static Result<std::unique_ptr<DeviceTunnel>> open(Env& env, const Device& device,
                                                     DeviceTunnelOptions options,
                                                     link::TunnelListener listener = {});
   ~DeviceTunnel();  // stop()
@@ -41,7 +41,7 @@ class DeviceTunnel {
  private:
   // What the device stops, too: a device that is being closed may do so behind this object's end.
   struct Line {
-    Line(Env& env, const DeviceFace& device, AnswerBook::Told on_answer)
+    Line(Env& env, const Device& device, AnswerBook::Told on_answer)
         : source(device), answers(env, device, std::move(on_answer)) {}
     void stop();
 
@@ -52,10 +52,10 @@ class DeviceTunnel {
     std::mutex lock;     // of rings
     bool rings = false;  // commits wake the tunnel
   };
-  DeviceTunnel(Env& env, const DeviceFace& device, AnswerBook::Told on_answer)
+  DeviceTunnel(Env& env, const Device& device, AnswerBook::Told on_answer)
       : device_(device), line_(std::make_shared<Line>(env, device, std::move(on_answer))) {}
 
-  const DeviceFace& device_;
+  const Device& device_;
   std::shared_ptr<Line> line_;
 };
 

@@ -5,7 +5,7 @@
 // are errors. One thread, the tunnel's.
 #pragma once
 
-#include "container/device/device_face.h"
+#include "container/device/device.h"
 #include "link/tunnel/record_source.h"
 
 namespace walle::container {
@@ -13,7 +13,7 @@ namespace walle::container {
 class OutboxSource final : public link::RecordSource {
  public:
   // The device outlives it.
-  explicit OutboxSource(const DeviceFace& device) : device_(device) {}
+  explicit OutboxSource(const Device& device) : device_(device) {}
 
   Result<std::vector<link::SourceStream>> streams() override;
   Result<std::vector<link::TunnelRecord>> read(const std::string& stream, uint64_t from,
@@ -21,7 +21,7 @@ class OutboxSource final : public link::RecordSource {
   Status acknowledge(const std::string& stream, uint64_t seq) override;
 
  private:
-  const DeviceFace& device_;
+  const Device& device_;
 };
 
 }  // namespace walle::container

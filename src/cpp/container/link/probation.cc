@@ -20,7 +20,7 @@ struct Tally {
   std::optional<link::TaskTrouble> trouble;
 };
 
-DeviceOptions options_like(const Device& device) {
+DeviceOptions options_like(const DeviceCore& device) {
   const DeviceOptions& original = device.options();
   DeviceOptions out;
   out.vm_library = original.vm_library;
@@ -50,14 +50,14 @@ void throw_away(const std::string& folder) {
 Error cancelled_probation() { return cancelled_error("a probation", "a device that is being closed"); }
 
 // Everything holds that the task waits for, and the user's consents are the device's.
-Status prepare(Device& trial, Device& device, const std::string& task) {
+Status prepare(DeviceCore& trial, DeviceCore& device, const std::string& task) {
   WALLE_ASSIGN(const TaskInfo info, trial.task(task));
   for (const std::string& fact : info.missing_facts) trial.set_fact(fact, true);
   return trial.commits().gate().set_consents(device.commits().gate().consents());
 }
 
 // Records the newest events anew until the task has fired often enough.
-Status replay(Device& device, Device& trial, Tally& tally, const std::atomic<bool>& cancelled,
+Status replay(DeviceCore& device, DeviceCore& trial, Tally& tally, const std::atomic<bool>& cancelled,
               const ProbationOptions& options) {
   stream::EventLog& log = device.processor().log();
   const uint64_t last = log.last_seq();
@@ -73,7 +73,7 @@ Status replay(Device& device, Device& trial, Tally& tally, const std::atomic<boo
 }
 }  // namespace
 
-Result<link::Probation> hold_probation(Env& env, Device& device, const link::StagedPackage& staged,
+Result<link::Probation> hold_probation(Env& env, DeviceCore& device, const link::StagedPackage& staged,
                                        const std::string& folder, const std::atomic<bool>& cancelled,
                                        ProbationOptions options) {
   throw_away(folder);
@@ -82,7 +82,7 @@ Result<link::Probation> hold_probation(Env& env, Device& device, const link::Sta
     ~Cleaner() { throw_away(folder); }
   } const cleaner{folder};
   const auto tally = std::make_shared<Tally>();
-  WALLE_ASSIGN(const std::unique_ptr<Device> trial, Device::open(env, folder, options_like(device)));
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> trial, DeviceCore::open(env, folder, options_like(device)));
   trial->on_result([tally](const TaskResult& result) {
     const std::lock_guard guard(tally->lock);
     ++tally->firings;

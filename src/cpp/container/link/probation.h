@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-#include "container/device/device.h"
+#include "container/device/device_core.h"
 #include "link/agent/agent_host.h"
 
 namespace walle::container {
@@ -20,7 +20,7 @@ struct ProbationOptions {
 };
 
 // An error where it could not be held - a full disk, `cancelled` - or where the version does not even open.
-Result<link::Probation> hold_probation(Env& env, Device& device, const link::StagedPackage& staged,
+Result<link::Probation> hold_probation(Env& env, DeviceCore& device, const link::StagedPackage& staged,
                                        const std::string& folder, const std::atomic<bool>& cancelled,
                                        ProbationOptions options = {});
 

@@ -14,10 +14,10 @@ TEST_F(PackageTest, IsInstalledRunsAndIsReplacedWhileItRuns) {
   must_install(one);
   EXPECT_EQ(info("rank").package, *package_digest(one.manifest()));
   tap(1);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   must_install(pack(with_table(manifest("rank", "1.1.0")), source(2)));
   tap(2);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(texts("rank"), (std::vector<std::string>{"1", "2"}));
   EXPECT_EQ(info("rank").version, "1.1.0");
   EXPECT_EQ(info("rank").replaced, 1u);
@@ -32,10 +32,10 @@ TEST_F(PackageTest, SurvivesARestartWithoutTheFolderItCameFrom) {
   open();
   must_install(pack(with_table(manifest("rank")), source(1), {{"data.bin", std::string(3 << 20, 'd')}}));
   fs::remove_all(blobs_);
-  device_.reset();
+  core_.reset();
   open();
   tap(7);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("rank"), std::vector<int64_t>{7});
 }
 
@@ -48,10 +48,10 @@ TEST_F(PackageTest, FilesAreLinkedAndWhatTasksShareIsThereOnce) {
   must_install(pack(with_table(manifest("b")), source(1), {{"other/name.bin", model}}));
   // The code is the same, too; the manifests differ.
   EXPECT_EQ(parts().size(), 4u);
-  ASSERT_TRUE(device_->remove("a").ok());
+  ASSERT_TRUE(core_->remove("a").ok());
   EXPECT_EQ(parts().size(), 3u);
   EXPECT_TRUE(fs::exists(dir_ + "/tasks/parts/" + digest));
-  ASSERT_TRUE(device_->remove("b").ok());
+  ASSERT_TRUE(core_->remove("b").ok());
   EXPECT_TRUE(parts().empty());
 }
 
@@ -62,7 +62,7 @@ TEST_F(PackageTest, ALinkThatLeadsElsewhereIsCopied) {
   const std::string digest = *package_digest("data");
   fs::rename(blobs_ + "/" + digest, blobs_ + "/elsewhere");
   fs::create_symlink(blobs_ + "/elsewhere", blobs_ + "/" + digest);
-  ASSERT_TRUE(device_->install_package(one.manifest(), blobs_).ok());
+  ASSERT_TRUE(core_->install_package(one.manifest(), blobs_).ok());
   EXPECT_FALSE(fs::is_symlink(dir_ + "/tasks/parts/" + digest));
   EXPECT_FALSE(fs::equivalent(dir_ + "/tasks/parts/" + digest, blobs_ + "/elsewhere"));
 }
@@ -119,12 +119,12 @@ TEST_F(PackageTest, WhateverIsWrongTheVersionThatIsThereGoesOn) {
     wrong.change(next);
     std::string bytes = next.manifest();
     wrong.damage(bytes);
-    const Result<std::string> refused = device_->install_package(bytes, blobs_);
+    const Result<std::string> refused = core_->install_package(bytes, blobs_);
     ASSERT_FALSE(refused.ok());
     EXPECT_NE(refused.error().message().find(wrong.says), std::string::npos) << refused.error().message();
     EXPECT_EQ(parts(), before);
     tap(++item);
-    ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+    ASSERT_TRUE(core_->wait_idle(kPatienceUs));
     EXPECT_EQ(info("rank").version, "1.0.0");
     EXPECT_EQ(texts("rank").back(), "1");
     EXPECT_EQ(items("rank").back(), item);
@@ -134,9 +134,9 @@ TEST_F(PackageTest, WhateverIsWrongTheVersionThatIsThereGoesOn) {
 TEST_F(PackageTest, SuitsIsToldBeforeAnythingIsFetched) {
   open();
   Packed one = pack(with_table(manifest("rank")), source(1));
-  EXPECT_TRUE(device_->suits(one.manifest()).ok());
+  EXPECT_TRUE(core_->suits(one.manifest()).ok());
   one.package.vm = "cpython-9.9.9/walle-9";
-  EXPECT_FALSE(device_->suits(one.manifest()).ok());
+  EXPECT_FALSE(core_->suits(one.manifest()).ok());
 }
 
 TEST_F(PackageTest, ADamagedPartBreaksItsTaskAndIsReplacedByTheNextInstall) {
@@ -144,7 +144,7 @@ TEST_F(PackageTest, ADamagedPartBreaksItsTaskAndIsReplacedByTheNextInstall) {
   const Packed one = pack(with_table(manifest("rank")), source(1), {{"d.bin", "data"}});
   must_install(one);
   install(with_table(manifest("other")), source(1));
-  device_.reset();
+  core_.reset();
   const std::string part = dir_ + "/tasks/parts/" + *package_digest("data");
   fs::remove(part);
   std::ofstream(part) << "dota";
@@ -153,7 +153,7 @@ TEST_F(PackageTest, ADamagedPartBreaksItsTaskAndIsReplacedByTheNextInstall) {
   EXPECT_EQ(info("other").status, TaskStatus::idle);
   must_install(one);
   tap(1);
-  ASSERT_TRUE(device_->wait_idle(kPatienceUs));
+  ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("rank"), std::vector<int64_t>{1});
 }
 
@@ -181,7 +181,7 @@ class PackageFaultsTest : public PackageTest {
   // One version, whole, runs; which one.
   std::string running() {
     tap(1);
-    EXPECT_TRUE(device_->wait_idle(kPatienceUs));
+    EXPECT_TRUE(core_->wait_idle(kPatienceUs));
     const std::vector<std::string> rows = texts("rank");
     const std::string version = info("rank").version;
     EXPECT_EQ(rows.empty() ? "" : rows.back() + ".0.0", version) << info("rank").error;
@@ -196,9 +196,9 @@ TEST_F(PackageFaultsTest, AnyOperationOfAnInstallMayFail) {
     base::FaultEnv env;
     prepare(env);
     const int64_t before = env.operations();
-    ASSERT_TRUE(device_->install_package(two_.manifest(), blobs_).ok());
+    ASSERT_TRUE(core_->install_package(two_.manifest(), blobs_).ok());
     operations = env.operations() - before;
-    device_.reset();
+    core_.reset();
   }
   ASSERT_GT(operations, 8);
   size_t refused = 0;
@@ -208,11 +208,11 @@ TEST_F(PackageFaultsTest, AnyOperationOfAnInstallMayFail) {
     prepare(env);
     env.fail_at(at);
     // What only tidies up may fail without a word.
-    const bool installed = device_->install_package(two_.manifest(), blobs_).ok();
+    const bool installed = core_->install_package(two_.manifest(), blobs_).ok();
     refused += !installed;
     env.fail_at(-1);
     EXPECT_EQ(running(), installed ? "2.0.0" : "1.0.0");
-    device_.reset();
+    core_.reset();
     // A disk that failed between the two copies of the list leaves the choice to the next open.
     open();
     const std::string version = running();
@@ -220,7 +220,7 @@ TEST_F(PackageFaultsTest, AnyOperationOfAnInstallMayFail) {
       EXPECT_EQ(version, "2.0.0");
     }
     EXPECT_EQ(parts().size(), 3u);
-    device_.reset();
+    core_.reset();
     if (HasFailure()) return;
   }
   EXPECT_GT(refused, 4u);
@@ -242,14 +242,14 @@ TEST_F(PackageFaultsTest, TheDiskMayBeFull) {
     const auto blobs = env.list_files(blobs_);
     for (const std::string& file : *blobs) used += env.file_size(blobs_ + "/" + file);
     env.limit_disk(used + room);
-    const Result<std::string> installed = device_->install_package(two_.manifest(), blobs_);
+    const Result<std::string> installed = core_->install_package(two_.manifest(), blobs_);
     refused += !installed.ok();
     env.limit_disk(-1);
     EXPECT_EQ(running(), installed.ok() ? "2.0.0" : "1.0.0");
     if (!installed.ok()) {
       EXPECT_EQ(parts().size(), 3u);
     }
-    device_.reset();
+    core_.reset();
   }
   EXPECT_GE(refused, 4u);
   EXPECT_LT(refused, 7u);
@@ -261,9 +261,9 @@ TEST_F(PackageFaultsTest, AProcessThatDiesAnywhereLeavesOneVersionWhole) {
   prepare(env);
   std::vector<std::unique_ptr<base::FaultEnv>> left;
   env.before_writes([&] { left.push_back(env.copy()); });
-  ASSERT_TRUE(device_->install_package(two_.manifest(), blobs_).ok());
+  ASSERT_TRUE(core_->install_package(two_.manifest(), blobs_).ok());
   env.before_writes(nullptr);
-  device_.reset();
+  core_.reset();
   left.push_back(env.copy());
   ASSERT_GT(left.size(), 4u);
   std::vector<std::string> versions;
@@ -272,7 +272,7 @@ TEST_F(PackageFaultsTest, AProcessThatDiesAnywhereLeavesOneVersionWhole) {
     open();
     versions.push_back(running());
     EXPECT_EQ(parts().size(), 3u);
-    device_.reset();
+    core_.reset();
   }
   EXPECT_EQ(versions.front(), "1.0.0");
   EXPECT_EQ(versions.back(), "2.0.0");

@@ -11,20 +11,21 @@ const std::string kPackage(64, 'a');
 
 class AnswerBookTest : public DeviceTest {
  protected:
-  void open_face() {
-    Result<std::unique_ptr<DeviceFace>> opened = DeviceFace::open(*env_, dir_, options_);
+  void open_device() {
+    Result<std::unique_ptr<Device>> opened = Device::open(*env_, dir_, options_);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
-    face_ = std::move(*opened);
-    book_ = std::make_unique<AnswerBook>(*env_, *face_, [this](const TakenAnswer& a) { told_.push_back(a); });
+    device_ = std::move(*opened);
+    book_ =
+        std::make_unique<AnswerBook>(*env_, *device_, [this](const TakenAnswer& a) { told_.push_back(a); });
   }
-  void close_face() {
+  void close_device() {
     book_.reset();
-    ASSERT_TRUE(face_->close().ok());
-    face_.reset();
+    ASSERT_TRUE(device_->close().ok());
+    device_.reset();
   }
   void TearDown() override {
     book_.reset();
-    face_.reset();
+    device_.reset();
     DeviceTest::TearDown();
   }
   static Manifest asking(const std::string& answers = "rows") {
@@ -45,12 +46,12 @@ class AnswerBookTest : public DeviceTest {
     return m;
   }
   void install(const Manifest& m) {
-    const auto installed = face_->install(bundle(m, "def main(event): return None\n"));
+    const auto installed = device_->install(bundle(m, "def main(event): return None\n"));
     ASSERT_TRUE(installed.ok()) << installed.error().message();
   }
   // Questions 1 to `count`, as a task sends them.
   void ask(int count) {
-    const auto device = face_->device("test");
+    const auto device = device_->core("test");
     for (int i = 0; i < count; ++i) {
       stream::Permit permit;
       permit.entry = {.ts = 1, .bytes = 4, .rows = 1, .task = "asker", .feature = "doubt"};
@@ -81,27 +82,27 @@ class AnswerBookTest : public DeviceTest {
     return mark.ok() ? mark->taken : UINT64_MAX;
   }
   std::vector<int64_t> stored() {
-    const auto device = face_->device("test");
+    const auto device = device_->core("test");
     const auto read = (*device)->commits().tables().read(table_name("asker", "rows"));
     EXPECT_TRUE(read.ok()) << read.error().message();
     return read.ok() ? read->columns[0].ints : std::vector<int64_t>();
   }
 
-  std::unique_ptr<DeviceFace> face_;
+  std::unique_ptr<Device> device_;
   std::unique_ptr<AnswerBook> book_;
   std::vector<TakenAnswer> told_;
 };
 
 TEST_F(AnswerBookTest, EachIsARowOnceOverDoublesGapsAndRestarts) {
-  open_face();
+  open_device();
   install(asking());
   ask(5);
   EXPECT_EQ(take(answer(1, 0, 2)), 1u) << "questions may be answered in any order";
   EXPECT_EQ(take(answer(1, 0, 2)), 1u);
   EXPECT_EQ(take(answer(3, 2)), 1u) << "2 is lacking";
   EXPECT_EQ(stored(), (std::vector<int64_t>{1}));
-  close_face();
-  open_face();
+  close_device();
+  open_device();
   EXPECT_EQ(take(answer(1, 0, 2)), 1u) << "remembered over a restart";
   EXPECT_EQ(take(answer(2, 1, 1)), 2u);
   EXPECT_EQ(take(answer(4, 2)), 4u) << "3 was given up by the server";
@@ -116,7 +117,7 @@ TEST_F(AnswerBookTest, EachIsARowOnceOverDoublesGapsAndRestarts) {
 }
 
 TEST_F(AnswerBookTest, WhatWasNeverAskedIsNotTaken) {
-  open_face();
+  open_device();
   install(asking());
   ask(2);
   EXPECT_EQ(take(answer(1, 0, 3)), 0u) << "two were asked";
@@ -125,7 +126,7 @@ TEST_F(AnswerBookTest, WhatWasNeverAskedIsNotTaken) {
 }
 
 TEST_F(AnswerBookTest, WhatDoesNotFitIsSettledWithoutRowsAndSaysWhy) {
-  open_face();
+  open_device();
   install(asking());
   ask(5);
   link::Answer bad = answer(1, 0);
@@ -150,17 +151,17 @@ TEST_F(AnswerBookTest, WhatDoesNotFitIsSettledWithoutRowsAndSaysWhy) {
 }
 
 TEST_F(AnswerBookTest, AnAnswerOfATaskThatWasRemovedHoldsNothingUp) {
-  open_face();
+  open_device();
   install(asking());
   ask(2);
-  ASSERT_TRUE((*face_->device("test"))->remove("asker").ok());
+  ASSERT_TRUE((*device_->core("test"))->remove("asker").ok());
   EXPECT_EQ(take(answer(1, 0)), 1u);
   EXPECT_FALSE(told_.back().error.empty());
   EXPECT_TRUE(book_->marks().empty()) << "nobody asks here";
 }
 
 TEST_F(AnswerBookTest, ATaskWithoutATableIsToldAlone) {
-  open_face();
+  open_device();
   install(asking(""));
   ask(1);
   EXPECT_EQ(take(answer(1, 0)), 1u);
@@ -170,26 +171,26 @@ TEST_F(AnswerBookTest, ATaskWithoutATableIsToldAlone) {
 }
 
 TEST_F(AnswerBookTest, ARecordThatAsksNamesItsPackageOverARestart) {
-  open_face();
+  open_device();
   install(asking());
   ask(1);
   const auto task = [&] {
-    const auto records = (*face_->device("test"))->commits().read_outbox("doubt");
+    const auto records = (*device_->core("test"))->commits().read_outbox("doubt");
     return records.ok() && records->size() == 1 ? records->front().task : "";
   };
   EXPECT_EQ(task(), "asker@" + kPackage);
-  const uint8_t priority = (*face_->device("test"))->commits().read_outbox("doubt")->front().priority;
+  const uint8_t priority = (*device_->core("test"))->commits().read_outbox("doubt")->front().priority;
   EXPECT_EQ(priority, 5);
-  close_face();
-  open_face();
+  close_device();
+  open_device();
   EXPECT_EQ(task(), "asker@" + kPackage);
 }
 
 TEST_F(AnswerBookTest, AClosedDeviceTakesNothing) {
-  open_face();
+  open_device();
   install(asking());
   ask(1);
-  ASSERT_TRUE(face_->close().ok());
+  ASSERT_TRUE(device_->close().ok());
   EXPECT_FALSE(book_->take(answer(1, 0)).ok());
   EXPECT_TRUE(book_->marks().empty());
 }

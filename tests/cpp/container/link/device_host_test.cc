@@ -14,8 +14,8 @@ class DeviceHostTest : public LinkTest {
   void SetUp() override {
     LinkTest::SetUp();
     if (IsSkipped()) return;
-    open_face();
-    host_ = std::make_unique<DeviceHost>(*env_, *face_, dir_ + "/probation");
+    open_device();
+    host_ = std::make_unique<DeviceHost>(*env_, *device_, dir_ + "/probation");
   }
   void TearDown() override {
     host_.reset();
@@ -79,7 +79,7 @@ TEST_F(DeviceHostTest, ATaskMayGoDuringAPull) {
   install("1.0.0", source(1));
   taps(2);
   const link::StagedPackage next = stage(manifest("rank", "2.0.0"), source(2));
-  ASSERT_TRUE(device()->remove("rank").ok());
+  ASSERT_TRUE(core()->remove("rank").ok());
   EXPECT_TRUE(host_->tasks().empty());
   EXPECT_TRUE(host_->remove("rank").ok()) << "to remove what is gone is done";
   // The pull goes on: tried on the events that are there, and installed as if it were the first.
@@ -110,7 +110,7 @@ TEST_F(DeviceHostTest, AfterCancelAProbationIsAnError) {
 TEST_F(DeviceHostTest, AClosedDeviceIsAnErrorOfEveryCall) {
   install("1.0.0", source(1));
   const link::StagedPackage next = stage(manifest("rank", "2.0.0"), source(2));
-  ASSERT_TRUE(face_->close().ok());
+  ASSERT_TRUE(device_->close().ok());
   EXPECT_TRUE(host_->tasks().empty());
   EXPECT_FALSE(host_->suits(next.manifest).ok());
   EXPECT_FALSE(host_->probation(next).ok());

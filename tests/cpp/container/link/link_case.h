@@ -1,8 +1,8 @@
-// What the tests of container/link share: a device behind its face, and packages staged as an agent stages
+// What the tests of container/link share: a device, and packages staged as an agent stages
 // them.
 #pragma once
 
-#include "container/device/device_face.h"
+#include "container/device/device.h"
 #include "container/package_case.h"
 #include "link/agent/agent_host.h"
 
@@ -11,17 +11,17 @@ namespace walle::container {
 class LinkTest : public PackageTest {
  protected:
   void TearDown() override {
-    face_.reset();
+    device_.reset();
     PackageTest::TearDown();
   }
 
-  void open_face() {
-    Result<std::unique_ptr<DeviceFace>> opened = DeviceFace::open(*env_, dir_, options_);
+  void open_device() {
+    Result<std::unique_ptr<Device>> opened = Device::open(*env_, dir_, options_);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
-    face_ = std::move(opened).value();
+    device_ = std::move(opened).value();
   }
-  std::shared_ptr<Device> device() {
-    Result<std::shared_ptr<Device>> held = face_->device("a test");
+  std::shared_ptr<DeviceCore> core() {
+    Result<std::shared_ptr<DeviceCore>> held = device_->core("a test");
     EXPECT_TRUE(held.ok());
     return held.ok() ? *held : nullptr;
   }
@@ -37,7 +37,7 @@ class LinkTest : public PackageTest {
 
   // Records taps 1 to `count` and waits for what they start.
   void taps(int64_t count) {
-    const std::shared_ptr<Device> on = device();
+    const std::shared_ptr<DeviceCore> on = core();
     for (int64_t item = 1; item <= count; ++item) {
       const stream::Value contents[] = {stream::Value::of(item), stream::Value::of(0.5),
                                         stream::Value::of(std::string_view("pen"))};
@@ -51,7 +51,7 @@ class LinkTest : public PackageTest {
     ASSERT_TRUE(on->wait_idle(kPatienceUs));
   }
 
-  std::unique_ptr<DeviceFace> face_;
+  std::unique_ptr<Device> device_;
 };
 
 // A disk of its own for what is written below a folder: full from some write on.

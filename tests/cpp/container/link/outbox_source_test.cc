@@ -23,7 +23,7 @@ class OutboxSourceTest : public LinkTest {
   void SetUp() override {
     LinkTest::SetUp();
     if (IsSkipped()) return;
-    open_face();
+    open_device();
     Manifest m = manifest("shop");
     m.host_calls.push_back("walle.stream");
     EgressFeature feature;
@@ -33,7 +33,7 @@ class OutboxSourceTest : public LinkTest {
     feature.policy.bytes_per_day = 1 << 20;
     feature.policy.sends_per_day = 100;
     m.features = {feature};
-    const Result<std::string> installed = face_->install(bundle(m, kSends, {{"items.graph", graph()}}));
+    const Result<std::string> installed = device_->install(bundle(m, kSends, {{"items.graph", graph()}}));
     ASSERT_TRUE(installed.ok()) << installed.error().message();
   }
   std::vector<uint64_t> numbers(OutboxSource& source, uint64_t from, size_t limit) {
@@ -49,10 +49,10 @@ class OutboxSourceTest : public LinkTest {
 using Numbers = std::vector<uint64_t>;
 
 TEST_F(OutboxSourceTest, RecordsAreThereInOrderUntilTheyAreAcknowledged) {
-  OutboxSource source(*face_);
+  OutboxSource source(*device_);
   EXPECT_TRUE(source.streams()->empty()) << "nothing was sent";
   taps(5);
-  EXPECT_EQ(device()->task("shop")->failures, 0u) << device()->task("shop")->error;
+  EXPECT_EQ(core()->task("shop")->failures, 0u) << core()->task("shop")->error;
   Result<std::vector<link::SourceStream>> streams = source.streams();
   ASSERT_TRUE(streams.ok());
   ASSERT_EQ(streams->size(), 1u);
@@ -79,19 +79,19 @@ TEST_F(OutboxSourceTest, RecordsAreThereInOrderUntilTheyAreAcknowledged) {
 TEST_F(OutboxSourceTest, WhatWasNotAcknowledgedIsThereAfterARestart) {
   taps(3);
   {
-    OutboxSource source(*face_);
+    OutboxSource source(*device_);
     ASSERT_TRUE(source.acknowledge("items", 1).ok());
   }
-  face_.reset();
-  open_face();
-  OutboxSource source(*face_);
+  device_.reset();
+  open_device();
+  OutboxSource source(*device_);
   EXPECT_EQ(numbers(source, 1, 100), (Numbers{2, 3}));
 }
 
 TEST_F(OutboxSourceTest, AClosedDeviceIsAnErrorOfEveryCall) {
-  OutboxSource source(*face_);
+  OutboxSource source(*device_);
   taps(1);
-  ASSERT_TRUE(face_->close().ok());
+  ASSERT_TRUE(device_->close().ok());
   EXPECT_FALSE(source.streams().ok());
   EXPECT_FALSE(source.read("items", 1, 1).ok());
   const Status late = source.acknowledge("items", 1);

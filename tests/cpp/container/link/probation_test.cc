@@ -14,17 +14,17 @@ class ProbationTest : public LinkTest {
   void SetUp() override {
     LinkTest::SetUp();
     if (IsSkipped()) return;
-    open_face();
+    open_device();
   }
   void TearDown() override {
-    if (face_) {
+    if (device_) {
       EXPECT_FALSE(fs::exists(folder())) << "the probation's folder stayed";
     }
     LinkTest::TearDown();
   }
   std::string folder() const { return dir_ + "/probation"; }
   Result<link::Probation> hold(const link::StagedPackage& staged, ProbationOptions options = {}) {
-    return hold_probation(*env_, *device(), staged, folder(), cancelled_, options);
+    return hold_probation(*env_, *core(), staged, folder(), cancelled_, options);
   }
   link::Probation held(const link::StagedPackage& staged, ProbationOptions options = {}) {
     const Result<link::Probation> out = hold(staged, options);
@@ -53,18 +53,18 @@ std::string phases(const std::string& name, const std::string& body) {
 
 TEST_F(ProbationTest, WhatWorksFiresOnTheNewestEventsAndLeavesNothing) {
   const link::StagedPackage first = stage(with_table(manifest("rank", "1.0.0")), source(1));
-  ASSERT_TRUE(face_->install_package(first.manifest, first.blobs).ok());
+  ASSERT_TRUE(device_->install_package(first.manifest, first.blobs).ok());
   taps(20);
   const link::StagedPackage next = stage(with_table(manifest("rank", "2.0.0")), source(2));
   const link::Probation out = held(next, {.firings = 8});
   EXPECT_GE(out.firings, 8u);
   EXPECT_FALSE(out.trouble);
   // Its rows are nobody's, and the version that runs is the one that ran.
-  const Result<store::TableColumns> rows = face_->read("rank", "rows", 0, 100);
+  const Result<store::TableColumns> rows = device_->read("rank", "rows", 0, 100);
   ASSERT_TRUE(rows.ok()) << rows.error().message();
   EXPECT_EQ(rows->columns[1].texts, std::vector<std::string>(20, "1"));
-  EXPECT_EQ(device()->task("rank")->version, "1.0.0");
-  EXPECT_EQ(device()->task("rank")->firings, 20u);
+  EXPECT_EQ(core()->task("rank")->version, "1.0.0");
+  EXPECT_EQ(core()->task("rank")->firings, 20u);
 }
 
 TEST_F(ProbationTest, WithoutEventsItIsLoadedAlone) {
@@ -156,17 +156,17 @@ TEST_F(ProbationTest, WhatDoesNotOpenIsAnError) {
 // The disk is full at every write of a probation: always an error, never a verdict, and the device goes on.
 TEST_F(ProbationTest, AFullDiskSaysNothingAboutTheVersion) {
   const link::StagedPackage first = stage(with_table(manifest("rank", "1.0.0")), source(1));
-  ASSERT_TRUE(face_->install_package(first.manifest, first.blobs).ok());
+  ASSERT_TRUE(device_->install_package(first.manifest, first.blobs).ok());
   taps(4);
   const link::StagedPackage next = stage(with_table(manifest("rank", "2.0.0")), source(2));
   FullBelow roomy(*env_, folder(), INT64_MAX);
-  ASSERT_TRUE(hold_probation(roomy, *device(), next, folder(), cancelled_, {.firings = 2}).ok());
+  ASSERT_TRUE(hold_probation(roomy, *core(), next, folder(), cancelled_, {.firings = 2}).ok());
   ASSERT_GT(roomy.writes(), 5);
   size_t refused = 0;
   for (int64_t writes = 0; writes < roomy.writes(); ++writes) {
     SCOPED_TRACE("full after " + std::to_string(writes) + " writes");
     FullBelow full(*env_, folder(), writes);
-    const auto out = hold_probation(full, *device(), next, folder(), cancelled_, {.firings = 2});
+    const auto out = hold_probation(full, *core(), next, folder(), cancelled_, {.firings = 2});
     refused += !out.ok();
     if (out.ok()) {
       EXPECT_FALSE(out->trouble) << out->trouble->message;
@@ -175,8 +175,8 @@ TEST_F(ProbationTest, AFullDiskSaysNothingAboutTheVersion) {
   }
   EXPECT_GT(refused, 4u);
   taps(1);
-  EXPECT_EQ(device()->task("rank")->version, "1.0.0");
-  EXPECT_EQ(device()->task("rank")->failures, 0u);
+  EXPECT_EQ(core()->task("rank")->version, "1.0.0");
+  EXPECT_EQ(core()->task("rank")->failures, 0u);
 }
 
 }  // namespace
