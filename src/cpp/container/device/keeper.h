@@ -2,16 +2,14 @@
 // lets go of the cold.
 //
 // While there is something to watch it looks ten times a second; when nothing has happened for a while it
-// sleeps until time itself has something to do, so that an idle device stays asleep. Stopped from
-// another thread than its own.
+// sleeps until time itself has something to do, so that an idle device stays asleep.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
-#include <thread>
+
+#include "base/loop_thread.h"
 
 namespace walle::container {
 
@@ -24,28 +22,21 @@ class Keeper {
   };
 
   explicit Keeper(Duties duties);
-  ~Keeper() { stop(); }
   // Waits for the duty under way; there is no other one.
-  void stop();
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  void stop() { thread_.stop(); }
 
   // Something has happened. From any thread; costs a load while the keeper is awake.
   void poke() {
-    if (!asleep_.load(std::memory_order_seq_cst)) return;
-    wake();
+    if (asleep_.load(std::memory_order_seq_cst)) thread_.poke();
   }
 
  private:
-  void wake();
-  void run();
+  int64_t step();
 
   Duties duties_;
-  std::mutex lock_;
-  std::condition_variable wake_;
   std::atomic<bool> asleep_{false};
-  bool ended_ = false;
-  std::thread thread_;
+  int tick_ = 0, quiet_ = 0;
+  base::LoopThread thread_;  // last: it uses all of the above
 };
 
 }  // namespace walle::container

@@ -38,7 +38,14 @@ AgentThread::AgentThread(Env& env, std::unique_ptr<Transport> transport, std::un
       transport_(std::move(transport)),
       host_(std::move(host)),
       renewal_(std::move(renewal)),
-      timer_(some_seed(), times, env.steady_us()) {}
+      timer_(some_seed(), times, env.steady_us()),
+      thread_({.name = "agent",
+               .step = [this] { return step(); },
+               .cut =
+                   [this] {
+                     transport_->cancel();
+                     host_->cancel();
+                   }}) {}
 
 Result<std::unique_ptr<AgentThread>> AgentThread::start(Env& env, std::unique_ptr<Transport> transport,
                                                         std::unique_ptr<AgentHost> host, AgentOptions options,
@@ -48,29 +55,24 @@ Result<std::unique_ptr<AgentThread>> AgentThread::start(Env& env, std::unique_pt
   WALLE_ASSIGN(out->agent_, Agent::open(env, *out->transport_, *out->host_, std::move(options)));
   out->status_.transport = out->transport_->name();
   out->tell();
-  AgentThread* const self = out.get();
-  out->thread_ = std::thread([self] { self->run(); });
+  out->thread_.start();
   return out;
 }
 
 void AgentThread::heard(uint64_t epoch, uint32_t spread_s) {
-  const std::lock_guard guard(lock_);
-  timer_.heard(epoch, env_.steady_us(), spread_s);
-  poked_ = true;
-  wake_.notify_one();
+  {
+    const std::lock_guard guard(lock_);
+    timer_.heard(epoch, env_.steady_us(), spread_s);
+  }
+  poke();
 }
 
 void AgentThread::ask() {
-  const std::lock_guard guard(lock_);
-  timer_.ask(env_.steady_us());
-  poked_ = true;
-  wake_.notify_one();
-}
-
-void AgentThread::poke() {
-  const std::lock_guard guard(lock_);
-  poked_ = true;
-  wake_.notify_one();
+  {
+    const std::lock_guard guard(lock_);
+    timer_.ask(env_.steady_us());
+  }
+  poke();
 }
 
 bool AgentThread::wait_pulls(uint64_t count, int64_t timeout_us) {
@@ -90,19 +92,9 @@ DeviceHeader AgentThread::header() const {
 }
 
 void AgentThread::stop() {
-  {
-    const std::lock_guard guard(lock_);
-    stopping_ = true;
-    wake_.notify_one();
-  }
-  transport_->cancel();
-  host_->cancel();
-  // A transport or a host that stops its own agent: the thread ends behind the call.
-  if (runs_on_.load() == std::this_thread::get_id()) return;
-  const std::lock_guard one(stop_lock_);
-  if (!thread_.joinable()) return;
-  thread_.join();
-  (void)agent_->close().ok();  // a disk that is full costs a count
+  // Where a transport or a host stops its own agent the thread ends behind the call, and whoever waits
+  // closes.
+  if (thread_.stop()) (void)agent_->close().ok();  // a disk that is full costs a count
 }
 
 void AgentThread::tell() {
@@ -131,30 +123,26 @@ void AgentThread::pull() {
   status_.memory = agent_->memory();
   header_ = agent_->header();
   timer_.pulled(end, agent_->memory().epoch, now, pulled.ok() ? pulled->wait_s * base::kUsPerSecond : 0);
-  if (end == PullEnd::failed && !stopping_)
+  if (end == PullEnd::failed && !thread_.stopping())
     base::log(base::LogLevel::warning, "a pull did not end as it should: " + status_.error);
   ended_.notify_all();
 }
 
-void AgentThread::run() {
-  runs_on_ = std::this_thread::get_id();
+int64_t AgentThread::step() {
   // First how they fare: what fired before this is no crash loop, whatever becomes of the pull.
-  (void)agent_->tend();
-  std::unique_lock guard(lock_);
-  while (!stopping_) {
-    const bool due = timer_.due_us() <= env_.steady_us();
-    poked_ = false;
-    guard.unlock();
-    if (due) pull();
-    const bool busy = agent_->tend();
-    if (renewal_) renewal_->step(*transport_);
-    tell();
-    guard.lock();
-    int64_t wait = std::min(timer_.due_us() - env_.steady_us(), busy ? kBusyUs : kIdleUs);
-    if (renewal_) wait = std::min(wait, renewal_->due_in_us());
-    wake_.wait_for(guard, std::chrono::microseconds(std::max<int64_t>(wait, 0)),
-                   [&] { return stopping_ || poked_ || timer_.due_us() <= env_.steady_us(); });
+  if (!std::exchange(tended_, true)) (void)agent_->tend();
+  bool due = false;
+  {
+    const std::lock_guard guard(lock_);
+    due = timer_.due_us() <= env_.steady_us();
   }
+  if (due) pull();
+  const bool busy = agent_->tend();
+  if (renewal_) renewal_->step(*transport_);
+  tell();
+  const std::lock_guard guard(lock_);
+  const int64_t wait = std::min(timer_.due_us() - env_.steady_us(), busy ? kBusyUs : kIdleUs);
+  return renewal_ ? std::min(wait, renewal_->due_in_us()) : wait;
 }
 
 }  // namespace walle::link

@@ -5,11 +5,10 @@
 // new or a report waits it looks once a second, otherwise once a minute, and at once when poked.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
+#include "base/loop_thread.h"
 #include "link/agent/agent.h"
 #include "link/agent/pull_timer.h"
 #include "link/agent/renewal.h"
@@ -41,8 +40,8 @@ class AgentThread {
 
   // Of an epoch, in a reply's header or in a message that carries the seconds to spread over.
   void heard(uint64_t epoch, uint32_t spread_s = 0);
-  void ask();   // a pull now
-  void poke();  // something happened to a task
+  void ask();                      // a pull now
+  void poke() { thread_.poke(); }  // something happened to a task
   // Until `count` pulls have ended since the start; false: not within that time.
   bool wait_pulls(uint64_t count, int64_t timeout_us);
   AgentStatus status() const;
@@ -53,7 +52,7 @@ class AgentThread {
  private:
   AgentThread(Env& env, std::unique_ptr<Transport> transport, std::unique_ptr<AgentHost> host,
               PullTimes times, std::unique_ptr<Renewal> renewal);
-  void run();
+  int64_t step();
   void pull();
   void tell();
 
@@ -64,14 +63,12 @@ class AgentThread {
   std::unique_ptr<Renewal> renewal_;  // the thread's; nullptr: nothing is renewed
 
   mutable std::mutex lock_;
-  std::condition_variable wake_, ended_;
+  std::condition_variable ended_;
   PullTimer timer_;
   AgentStatus status_;
   DeviceHeader header_;
-  bool poked_ = false, stopping_ = false;
-  std::atomic<std::thread::id> runs_on_{};
-  std::mutex stop_lock_;
-  std::thread thread_;
+  bool tended_ = false;      // the thread's
+  base::LoopThread thread_;  // last: it uses all of the above
 };
 
 }  // namespace walle::link

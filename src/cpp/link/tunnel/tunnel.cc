@@ -78,39 +78,31 @@ Tunnel::Tunnel(Env& env, RecordSource& source, Socket& socket, TunnelOptions opt
                          .linger_bytes = options_.linger_bytes,
                          .most_in_flight = options_.most_in_flight,
                          .resend_us = options_.resend_us,
-                         .most_resend_us = options_.most_resend_us}) {}
+                         .most_resend_us = options_.most_resend_us}),
+      thread_({.name = "tunnel",
+               .step = [this] { return turn(); },
+               .sleep = [this](int64_t us) { socket_.wait(us, !session_.outgoing().empty()); },
+               .wake = [this] { socket_.wake(); },
+               .cut = [this] { socket_.interrupt(); },
+               .end = [this] { say_goodbye(); }}) {}
 
 Tunnel::~Tunnel() { stop(); }
 
 Status Tunnel::start() {
-  if (thread_.joinable() || stop_)
-    return argument_error("start() a second time", "one start of a tunnel", "tunnel", "make another tunnel");
-  thread_ = std::thread([this] { run(); });
-  return {};
+  if (thread_.start()) return {};
+  return argument_error("start() a second time", "one start of a tunnel", "tunnel", "make another tunnel");
 }
 
-void Tunnel::run() {
-  runs_on_ = std::this_thread::get_id();
-  while (!stop_) {
-    const int64_t sleeps = turn();
-    if (sleeps > 0) socket_.wait(sleeps, !session_.outgoing().empty());
-  }
+void Tunnel::say_goodbye() {
   if (connected()) {
     session_.finish();
-    (void)flush(env_.steady_us());  // a goodbye that nobody waits for
+    (void)flush(env_.steady_us());  // nobody waits for it
   }
   close(TunnelState::stopped);
   publish_stats();
 }
 
-void Tunnel::stop() {
-  stop_ = true;
-  socket_.interrupt();
-  socket_.wake();
-  if (runs_on_.load() == std::this_thread::get_id()) return;  // a listener's: the thread ends behind it
-  const std::lock_guard one(stop_lock_);
-  if (thread_.joinable()) thread_.join();
-}
+void Tunnel::stop() { thread_.stop(); }
 
 void Tunnel::notify() {
   news_ = true;

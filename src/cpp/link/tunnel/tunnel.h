@@ -18,9 +18,9 @@
 #include <mutex>
 #include <random>
 #include <string>
-#include <thread>
 
 #include "base/env.h"
+#include "base/loop_thread.h"
 #include "link/tunnel/answer_taker.h"
 #include "link/tunnel/backoff.h"
 #include "link/tunnel/epoch_message.h"
@@ -97,7 +97,7 @@ class Tunnel {
 
  private:
   Tunnel(Env& env, RecordSource& source, Socket& socket, TunnelOptions options, TunnelListener listener);
-  void run();
+  void say_goodbye();
   bool connected() const { return state_ == TunnelState::connecting || state_ == TunnelState::online; }
   void connect(int64_t now);
   void close(TunnelState state);
@@ -131,14 +131,12 @@ class Tunnel {
   uint64_t published_ = 0;
   bool more_ = false;  // the socket had more than one turn takes
   TunnelStats counted_;
-  std::atomic<bool> news_{false}, network_changed_{false}, stop_{false};
+  std::atomic<bool> news_{false}, network_changed_{false};
   mutable std::mutex lock_;  // of what stands below
   std::condition_variable told_;
   TunnelStats stats_;
   bool idle_ = false;
-  std::atomic<std::thread::id> runs_on_{};
-  std::mutex stop_lock_;
-  std::thread thread_;
+  base::LoopThread thread_;  // last: it uses all of the above
 };
 
 }  // namespace walle::link

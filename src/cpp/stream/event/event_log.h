@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "base/fork.h"
+#include "base/loop_thread.h"
 #include "store/journal.h"
 #include "store/journal_copy.h"
 #include "store/sealed_env.h"
@@ -19,7 +20,6 @@
 #include "stream/event/event_query.h"
 #include "stream/event/event_segment.h"
 #include "stream/event/journal_marks.h"
-#include "stream/event/log_maintainer.h"
 #include "stream/event/log_state.h"
 #include "stream/event/log_stock.h"
 #include "stream/event/sequencer.h"
@@ -196,7 +196,7 @@ class EventLog {
   std::function<void(const Event&)> follower_;
   LogReport report_;
   int64_t synced_at_ = 0;
-  std::unique_ptr<LogMaintainer> maintainer_;  // last: its thread uses all of the above
+  std::unique_ptr<base::LoopThread> maintainer_;  // last: its thread uses all of the above
 };
 
 }  // namespace walle::stream

@@ -100,12 +100,15 @@ Status EventLog::open_to_write() {
   synced_at_ = env_.steady_us();
   opened_ = true;
   if (!options_.maintenance_thread) return {};
-  const auto maintain_and_tell = [this] {
+  const int64_t every_us = std::max<int64_t>(options_.sync_us / kLooksPerSync, 1000);
+  const auto maintain_and_tell = [this, every_us] {
     const Status s = maintain();
     if (!s.ok()) base::log(base::LogLevel::warning, "event log '" + dir_ + "': " + s.error().message());
+    return every_us;
   };
-  maintainer_ = std::make_unique<LogMaintainer>(maintain_and_tell,
-                                                std::max<int64_t>(options_.sync_us / kLooksPerSync, 1000));
+  maintainer_ = std::make_unique<base::LoopThread>(
+      base::LoopThread::Work{.name = "event log", .step = maintain_and_tell, .first_us = every_us});
+  maintainer_->start();
   return {};
 }
 
@@ -215,11 +218,8 @@ void EventLog::close() {
 }
 
 EventLog::~EventLog() {
-  if (!check_process().ok()) {
-    static_cast<void>(maintainer_.release());  // a thread that is not here
-    return;
-  }
   maintainer_.reset();
+  if (!check_process().ok()) return;
   if (opened_) close();
 }
 
