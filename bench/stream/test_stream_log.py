@@ -158,7 +158,7 @@ def written() -> int:
 
 
 def test_bytes_on_disk(tmp_path: Path, benchmark: Any) -> None:
-    """Everything the log writes - journal pages, segments, stock, catalogue - against the raw JSON."""
+    """Everything the log writes - journal pages, segments, manifest, catalogue - against the raw JSON."""
     events = []
     for row in open_bandit():
         stamp = int(datetime.fromisoformat(row.pop("timestamp")).timestamp() * 1e6)

@@ -1,7 +1,7 @@
-// Any bytes as what a device's commits are made of: frames, rows, the stock of tables, a segment of rows.
+// Any bytes as what a device's commits are made of: frames, rows, the manifest of tables, a segment of rows.
 #include "container/device/commit_frame.h"
+#include "store/table_manifest.h"
 #include "store/table_segment.h"
-#include "store/table_stock.h"
 
 using namespace walle;
 
@@ -30,9 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   size_t seen = read_rows(bytes);
   if (container::read_frame(bytes, frame))
     for (const container::FrameRows& r : frame.rows) seen += read_rows(r.rows.bytes);
-  if (const auto stock = store::TableStock::parse(bytes)) {
+  if (const auto manifest = store::TableManifest::parse(bytes)) {
     // What reads is written as it was.
-    if (stock->serialize() != bytes) __builtin_trap();
+    if (manifest->serialize() != bytes) __builtin_trap();
   }
   const auto segment = store::read_table_segment(bytes);
   if (segment.ok() && segment->rows() == 0) __builtin_trap();

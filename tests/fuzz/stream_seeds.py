@@ -93,7 +93,7 @@ def log_files(folder: Path) -> tuple[bytes, list[bytes]]:
 
 
 def commits(folder: Path) -> list[bytes]:
-    """Every file that result tables of a device leave: the redo ring, the stock, segments."""
+    """Every file that result tables of a device leave: the redo ring, the manifest, segments."""
     columns = {"i": "i64", "f": "f64", "b": "bool", "t": "text", "y": "bytes"}
     with ResultStore(folder) as store:
         store.declare("t", columns)

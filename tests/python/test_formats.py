@@ -260,7 +260,7 @@ def test_segment(tmp_path: Path) -> None:
         assert got == [e.contents.get(name) for e in clicks]
 
 
-# --- result tables: frames of commits, segments, stock
+# --- result tables: frames of commits, segments, manifest
 
 
 COLUMNS = {"user": "text", "n": "i64", "score": "f64", "new": "bool", "code": "bytes"}
@@ -496,7 +496,7 @@ def test_stream_graph() -> None:
     assert struct.unpack("<I", data[-4:])[0] == crc32c(data[:-4])
 
 
-def test_stock_of_a_log(tmp_path: Path) -> None:
+def test_manifest_of_a_log(tmp_path: Path) -> None:
     with EventLog(tmp_path, world(), journal_bytes=8192) as log:
         fill(log, 30)
         log.compact()
@@ -505,7 +505,7 @@ def test_stock_of_a_log(tmp_path: Path) -> None:
     (tmp_path / "journal.walj").unlink()
     with EventLog(tmp_path) as log:
         (told,) = log.report.losses
-    r = Reader(twin(tmp_path / "stock.wals", b"STCK")[1])
+    r = Reader(twin(tmp_path / "manifest.wals", b"MNFT")[1])
     version, closed, reserved, newest, compacted, removed, erased = r.take("BBQQQQQ")
     assert (version, closed, removed, erased) == (1, 1, 0, 0) and written <= newest <= reserved
     assert r.take("I") == 1

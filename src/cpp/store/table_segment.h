@@ -1,5 +1,5 @@
 // A run of rows of one table as a segment file and back (docs/reference/formats/tables.md). A file says
-// everything that its rows need: a folder whose stock is lost is read from its files alone.
+// everything that its rows need: a folder whose manifest is lost is read from its files alone.
 #pragma once
 
 #include "base/status.h"

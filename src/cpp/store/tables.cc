@@ -21,14 +21,14 @@ std::string Tables::path(const std::string& table, const TableSegment& segment) 
   return dir_ + "/" + table_segment_name(table, segment.first, segment.last);
 }
 
-TableStock Tables::stock() const {
+TableManifest Tables::manifest() const {
   const std::lock_guard guard(lock_);
   return compose();
 }
 
-// The stock of this moment. With the lock.
-TableStock Tables::compose() const {
-  TableStock out;
+// The manifest of this moment. With the lock.
+TableManifest Tables::compose() const {
+  TableManifest out;
   out.applied = applied_;
   out.losses = losses_;
   for (const auto& [name, live] : live_) out.tables.push_back(live->entry);
@@ -44,7 +44,7 @@ Status Tables::declare(const TableDecl& decl, uint64_t since, uint64_t reserve) 
     TableEntry& entry = known->second->entry;
     WALLE_TRY(check_growth(entry.decl, decl));
     TableDecl before = std::exchange(entry.decl, decl);
-    Status stored = write_stock(compose());
+    Status stored = write_manifest(compose());
     if (!stored.ok()) entry.decl = std::move(before);
     return stored;
   }
@@ -60,7 +60,7 @@ Status Tables::declare(const TableDecl& decl, uint64_t since, uint64_t reserve) 
   live->next = live->entry.next;
   live->entry.reserved = live->next + reserve;
   const auto added = live_.emplace(decl.name, std::move(live)).first;
-  Status stored = write_stock(compose());
+  Status stored = write_manifest(compose());
   if (!stored.ok()) live_.erase(added);
   return stored;
 }
@@ -71,7 +71,7 @@ Status Tables::drop(const std::string& name) {
   auto found = live_.find(name);
   if (found == live_.end()) return unknown(name).take_error();
   auto gone = live_.extract(found);
-  Status stored = write_stock(compose());
+  Status stored = write_manifest(compose());
   if (!stored.ok()) {
     live_.insert(std::move(gone));
     return stored;
@@ -146,8 +146,8 @@ void Tables::apply(uint64_t number, uint64_t first, const TableRowsView& rows) {
   const auto found = live_.find(rows.table);
   if (rows.rows == 0) return;
   if (found == live_.end()) {
-    // Of a table that was dropped, unless its declaration is gone with the stock.
-    if (report_.stock_lost) lose_rows(rows, first, "its declaration was lost");
+    // Of a table that was dropped, unless its declaration is gone with the manifest.
+    if (report_.manifest_lost) lose_rows(rows, first, "its declaration was lost");
     return;
   }
   Live& live = *found->second;
@@ -169,7 +169,7 @@ void Tables::apply(uint64_t number, uint64_t first, const TableRowsView& rows) {
 }
 
 void Tables::lose_rows(const TableRowsView& rows, uint64_t first, std::string cause) {
-  add_loss(losses_, {.kind = TableLossKind::stock,
+  add_loss(losses_, {.kind = TableLossKind::manifest,
                      .table = std::string(rows.table),
                      .first = first,
                      .last = first + rows.rows - 1,
@@ -208,7 +208,7 @@ Status Tables::lose_newest(const std::string& cause) {
     e.floor = e.reserved + 1;
     add_loss(losses_, std::move(loss));
   }
-  return read_only_ ? Status() : write_stock(compose());
+  return read_only_ ? Status() : write_manifest(compose());
 }
 
 Status Tables::settle() {
@@ -227,7 +227,7 @@ Status Tables::settle() {
     }
     live->next = std::max(live->next, live->entry.floor);
   }
-  return changed && !read_only_ ? write_stock(compose()) : Status();
+  return changed && !read_only_ ? write_manifest(compose()) : Status();
 }
 
 std::vector<TableLoss> Tables::losses() const {
@@ -241,7 +241,7 @@ Status Tables::acknowledge(const std::vector<TableLoss>& seen) {
   std::vector<TableLoss> before = losses_;
   for (const TableLoss& loss : seen) std::erase(losses_, loss);
   if (losses_.size() == before.size()) return {};
-  Status stored = write_stock(compose());
+  Status stored = write_manifest(compose());
   if (!stored.ok()) losses_ = std::move(before);
   return stored;
 }

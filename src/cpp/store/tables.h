@@ -17,8 +17,8 @@
 #include <mutex>
 
 #include "base/env.h"
+#include "store/table_manifest.h"
 #include "store/table_segment.h"
-#include "store/table_stock.h"
 #include "store/twin_file.h"
 
 namespace walle::store {
@@ -36,15 +36,15 @@ struct TableInfo {
 
 struct TablesReport {
   uint64_t damaged_segments = 0;  // set aside as .damaged
-  bool stock_lost = false;        // rebuilt from the segments
-  bool mended = false;            // one of two copies of the stock was damaged or missing
+  bool manifest_lost = false;     // rebuilt from the segments
+  bool mended = false;            // one of two copies of the manifest was damaged or missing
 };
 
 class Tables {
  public:
   enum class Access : uint8_t {
     create,    // a folder without anything is a new one
-    existing,  // tables have been declared: a stock that is not there was removed
+    existing,  // tables have been declared: a manifest that is not there was removed
     read_only  // nothing is written, not even what is found lost
   };
   static Result<std::unique_ptr<Tables>> open(Env& env, std::string dir, Access access = Access::create);
@@ -117,8 +117,8 @@ class Tables {
   Status write_batch(Batch& batch);
   Status write_segment(Batch& batch, const TableSegmentBuilder& rows);
   Status write_batches(std::vector<Batch>& batches, bool& changed);
-  void publish(std::vector<Batch>& batches, TableStock stock);
-  Status write_stock(const TableStock& stock);
+  void publish(std::vector<Batch>& batches, TableManifest manifest);
+  Status write_manifest(const TableManifest& manifest);
   void remove_files();
   // tables_read.cc
   std::optional<Snapshot> snapshot(const std::string& table) const;
@@ -129,8 +129,8 @@ class Tables {
 
   void lose_rows(const TableRowsView& rows, uint64_t first, std::string cause);
   Result<TableColumns> unknown(const std::string& table) const;
-  TableStock stock() const;
-  TableStock compose() const;
+  TableManifest manifest() const;
+  TableManifest compose() const;
   std::string path(const std::string& table, const TableSegment& segment) const;
 
   Env& env_;
@@ -138,15 +138,15 @@ class Tables {
   bool read_only_;
   mutable std::mutex lock_;
   std::mutex checkpointing_;  // taken first
-  std::optional<TwinFile> stock_file_;
-  uint64_t applied_ = 0;           // of the stock
-  std::vector<TableLoss> losses_;  // of the stock
+  std::optional<TwinFile> manifest_file_;
+  uint64_t applied_ = 0;           // of the manifest
+  std::vector<TableLoss> losses_;  // of the manifest
   std::map<std::string, std::unique_ptr<Live>, std::less<>> live_;
-  // Files that nobody lists any more, or that only a stock lists whose write failed half way: removed behind
-  // the next one that succeeds. With checkpointing_.
+  // Files that nobody lists any more, or that only a manifest lists whose write failed half way: removed
+  // behind the next one that succeeds. With checkpointing_.
   std::vector<std::string> unlisted_;
   bool unwritten_loss_ = false;
-  bool in_doubt_ = false;           // the write of the newest stock failed: either may be on the disk
+  bool in_doubt_ = false;           // the write of the newest manifest failed: either may be on the disk
   std::vector<std::string> aside_;  // of load(): files that do not read
   TablesReport report_;
 };

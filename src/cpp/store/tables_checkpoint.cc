@@ -1,4 +1,4 @@
-// What has gathered in memory as segments. File, then stock, then what is not needed any more: whatever is
+// What has gathered in memory as segments. File, then manifest, then what is not needed any more: whatever is
 // cut off here is done by the next open.
 #include <algorithm>
 
@@ -57,7 +57,7 @@ std::vector<TableSegment> expire(TableEntry& e, int64_t now) {
 
 struct Tables::Batch {
   std::string table;
-  TableEntry entry;  // of the stock to come
+  TableEntry entry;  // of the manifest to come
   std::vector<std::shared_ptr<const Chunk>> chunks;
   uint64_t rows = 0;
   std::vector<std::string> written, replaced;  // paths
@@ -140,20 +140,20 @@ Status Tables::write_batch(Batch& batch) {
 }
 
 // Durable when it returns; nothing is written where nothing has changed. With checkpointing_.
-Status Tables::write_stock(const TableStock& stock) {
+Status Tables::write_manifest(const TableManifest& manifest) {
   if (read_only_)
     return resource_error("a change of result tables", "tables opened for writing", {"'", dir_, "'"},
                           "open them without read_only");
-  const std::string now = stock.serialize();
-  if (now == stock_file_->content()) return {};
-  Status written = stock_file_->write(now);
+  const std::string now = manifest.serialize();
+  if (now == manifest_file_->content()) return {};
+  Status written = manifest_file_->write(now);
   in_doubt_ = !written.ok();
   return written;
 }
 
 // What cannot be removed now is tried behind the next checkpoint, and by the next open.
 void Tables::remove_files() {
-  // One copy of a stock whose write failed may be on the disk and list them.
+  // One copy of a manifest whose write failed may be on the disk and list them.
   if (in_doubt_) return;
   std::erase_if(unlisted_, [&](const std::string& file) { return env_.remove_file(file).ok(); });
 }
@@ -178,14 +178,14 @@ Status Tables::checkpoint(uint64_t number, uint64_t reserve) {
   bool changed = false;
   Status status = write_batches(batches, changed);
   if (status.ok() && !changed) return {};
-  TableStock next = stock();
+  TableManifest next = manifest();
   next.applied = number;
   for (Batch& b : batches) {
     b.entry.reserved = b.entry.next + reserve;
     for (TableLoss& l : b.losses) add_loss(next.losses, std::move(l));
     *next.find(b.table) = b.entry;
   }
-  if (status.ok()) status = write_stock(next);
+  if (status.ok()) status = write_manifest(next);
   if (!status.ok()) {
     // The rows are still in memory and in the owner's journal.
     for (const Batch& b : batches) unlisted_.insert(unlisted_.end(), b.written.begin(), b.written.end());
@@ -198,10 +198,10 @@ Status Tables::checkpoint(uint64_t number, uint64_t reserve) {
 }
 
 // What was written is what readers see from now on.
-void Tables::publish(std::vector<Batch>& batches, TableStock stock) {
+void Tables::publish(std::vector<Batch>& batches, TableManifest manifest) {
   const std::lock_guard guard(lock_);
-  applied_ = stock.applied;
-  losses_ = std::move(stock.losses);
+  applied_ = manifest.applied;
+  losses_ = std::move(manifest.losses);
   for (Batch& b : batches) {
     Live& live = *live_.find(b.table)->second;
     live.entry = std::move(b.entry);

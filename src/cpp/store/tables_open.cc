@@ -1,5 +1,5 @@
-// Opening a folder of tables: what its stock says there must be beside what is there. Losses are written down
-// before any file is touched.
+// Opening a folder of tables: what its manifest says there must be beside what is there. Losses are written
+// down before any file is touched.
 #include <algorithm>
 
 #include "base/log.h"
@@ -8,8 +8,8 @@
 namespace walle::store {
 
 namespace {
-constexpr const char* kStockFile = "/tables.wals";
-constexpr const char* kStockKind = "TABL";
+constexpr const char* kManifestFile = "/tables.wals";
+constexpr const char* kManifestKind = "TABL";
 
 TableSegment segment_of(const TableColumns& rows, int64_t bytes) {
   return {.first = rows.numbers.front(),
@@ -35,9 +35,9 @@ Result<std::unique_ptr<Tables>> Tables::open(Env& env, std::string dir, Access a
 }
 
 Status Tables::load(bool existing) {
-  WALLE_ASSIGN(TwinFile file, TwinFile::open(env_, dir_ + kStockFile, kStockKind));
+  WALLE_ASSIGN(TwinFile file, TwinFile::open(env_, dir_ + kManifestFile, kManifestKind));
   const TwinFile::Found found = file.found();
-  stock_file_ = std::move(file);
+  manifest_file_ = std::move(file);
   report_.mended = found == TwinFile::Found::mended;
   auto listed = env_.list_files(dir_);
   if (!listed.ok() && !read_only_) return listed.take_error();
@@ -45,11 +45,11 @@ Status Tables::load(bool existing) {
   const std::vector<std::string> all = files;
   std::erase_if(files, [](const std::string& f) { return !parse_table_segment_name(f); });
   const bool there = found == TwinFile::Found::whole || found == TwinFile::Found::mended;
-  auto stock = there ? TableStock::parse(stock_file_->content()) : std::nullopt;
-  if (stock) {
-    applied_ = stock->applied;
-    losses_ = std::move(stock->losses);
-    for (TableEntry& e : stock->tables) {
+  auto manifest = there ? TableManifest::parse(manifest_file_->content()) : std::nullopt;
+  if (manifest) {
+    applied_ = manifest->applied;
+    losses_ = std::move(manifest->losses);
+    for (TableEntry& e : manifest->tables) {
       auto live = std::make_unique<Live>();
       live->next = e.next;
       live->entry = std::move(e);
@@ -60,9 +60,9 @@ Status Tables::load(bool existing) {
     WALLE_TRY(rebuild(files));
   }
   if (read_only_) return {};
-  if (found == TwinFile::Found::damaged) WALLE_TRY(stock_file_->set_aside());
-  WALLE_TRY(write_stock(compose()));
-  (void)stock_file_->mend().ok();  // the other copy serves where the disk is full
+  if (found == TwinFile::Found::damaged) WALLE_TRY(manifest_file_->set_aside());
+  WALLE_TRY(write_manifest(compose()));
+  (void)manifest_file_->mend().ok();  // the other copy serves where the disk is full
   return clear_files(all);
 }
 
@@ -93,7 +93,7 @@ Status Tables::find_segments(const std::vector<std::string>& files) {
 
 // Segments say what they hold. Those that a crash left beside the one they were merged into lie within it.
 Status Tables::rebuild(const std::vector<std::string>& files) {
-  report_.stock_lost = true;
+  report_.manifest_lost = true;
   std::vector<TableSegmentName> names;
   for (const std::string& f : files) names.push_back(*parse_table_segment_name(f));
   std::ranges::sort(names, [](const TableSegmentName& a, const TableSegmentName& b) {
@@ -133,7 +133,7 @@ Status Tables::rebuild(const std::vector<std::string>& files) {
     live->entry.next = live->next;
     live->entry.reserved = live->next - 1;
     for (const TableSegment& s : live->entry.segments) live->entry.decl.max_bytes += s.bytes;
-    add_loss(losses_, {.kind = TableLossKind::stock,
+    add_loss(losses_, {.kind = TableLossKind::manifest,
                        .table = name,
                        .first = 1,
                        .last = live->next - 1,
@@ -145,7 +145,7 @@ Status Tables::rebuild(const std::vector<std::string>& files) {
   return {};
 }
 
-// Behind the stock: what is gone is written down by now.
+// Behind the manifest: what is gone is written down by now.
 Status Tables::clear_files(const std::vector<std::string>& files) {
   for (const std::string& name : aside_) {
     // Kept, not deleted: somebody may want to look.

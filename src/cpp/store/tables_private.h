@@ -16,7 +16,7 @@ struct Tables::Chunk {
 };
 
 struct Tables::Live {
-  TableEntry entry;   // as in the stock
+  TableEntry entry;   // as in the manifest
   uint64_t next = 1;  // number of the next row
   std::deque<std::shared_ptr<Chunk>> waiting;
   bool closed = true;  // the last chunk does not grow: a checkpoint has it

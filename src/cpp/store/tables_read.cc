@@ -89,7 +89,7 @@ Status Tables::lose_segment(const std::string& table, const TableSegment& segmen
                                          " rows are lost: the file " + file +
                                          (damaged ? " does not read" : " is gone"));
   if (read_only_) return {};
-  WALLE_TRY(write_stock(stock()));
+  WALLE_TRY(write_manifest(manifest()));
   if (!damaged) return {};
   WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + file));
   WALLE_TRY(env_.replace_file(dir_ + "/" + file + ".damaged", bytes));
@@ -162,7 +162,7 @@ Result<TableColumns> Tables::last(const std::string& table, uint64_t count) {
 
 Status Tables::verify() {
   std::vector<std::string> names;
-  for (const TableEntry& e : stock().tables) names.push_back(e.decl.name);
+  for (const TableEntry& e : manifest().tables) names.push_back(e.decl.name);
   for (const std::string& name : names) {
     const auto now = snapshot(name);
     if (!now) continue;

@@ -78,7 +78,7 @@ class Loss:
     """Rows of a table that are gone, until somebody acknowledges it.
 
     Attributes:
-        kind: "journal", "damaged_segment", "missing_segment" or "stock" (what the table knew of itself).
+        kind: "journal", "damaged_segment", "missing_segment" or "manifest" (what the table knew of itself).
         table: its name.
         first: number of the first row that is gone.
         last: number of the last one.

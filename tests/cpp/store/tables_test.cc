@@ -336,7 +336,7 @@ TEST(Tables, LossesStayUntilAcknowledgedAndNumbersAreNotReused) {
   EXPECT_EQ(tables->next_row("clicks"), 227u);
 }
 
-TEST(Tables, ALostStockIsRebuiltFromTheSegmentsAndSaysSo) {
+TEST(Tables, ALostManifestIsRebuiltFromTheSegmentsAndSaysSo) {
   FaultEnv env;
   auto tables = opened(env);
   ASSERT_TRUE(tables->declare(clicks(), 0).ok());
@@ -349,11 +349,11 @@ TEST(Tables, ALostStockIsRebuiltFromTheSegmentsAndSaysSo) {
   env.file(std::string(kDir) + "/tables.wals")[20] ^= 1;
   env.file(std::string(kDir) + "/tables.wals.twin").clear();
   tables = opened(env, Tables::Access::existing);
-  EXPECT_TRUE(tables->report().stock_lost);
+  EXPECT_TRUE(tables->report().manifest_lost);
   writer.replay(*tables);
   expect_all(*tables, 180);
   ASSERT_EQ(tables->losses().size(), 1u);
-  EXPECT_EQ(tables->losses()[0].kind, TableLossKind::stock);
+  EXPECT_EQ(tables->losses()[0].kind, TableLossKind::manifest);
   EXPECT_EQ(tables->find("clicks")->columns, clicks().columns);
   // Removed before there was a segment: rows of frames are lost with the declaration, their numbers are not
   // given out again.

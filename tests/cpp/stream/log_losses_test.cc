@@ -96,7 +96,7 @@ TEST(LogLosses, AKilledLogThatIsWholeTellsOfNothing) {
   EXPECT_EQ(put(*log, env.wall_us())->seq, 81u);
 }
 
-TEST(LogLosses, AJournalWithoutAHeaderIsFoundByWhatTheStockKnows) {
+TEST(LogLosses, AJournalWithoutAHeaderIsFoundByWhatTheManifestKnows) {
   FaultEnv env;
   four_parts(env);
   // Laps: the frames that count do not begin at the ring's start.
@@ -185,58 +185,58 @@ TEST(LogLosses, APlaceBeyondTheEndIsAnError) {
   EXPECT_EQ(*log->cursor("r"), 3u);
 }
 
-TEST(LogLosses, OneCopyOfTheStockServesAndNoneIsTold) {
+TEST(LogLosses, OneCopyOfTheManifestServesAndNoneIsTold) {
   FaultEnv env;
   four_parts(env);
-  env.file("/log/stock.wals")[40] ^= 1;
+  env.file("/log/manifest.wals")[40] ^= 1;
   {
     auto log = open_log(env);
     EXPECT_TRUE(losses(*log).empty());
     EXPECT_EQ(log->report().mended_copies, 1u);
   }
-  ASSERT_TRUE(env.remove_file("/log/stock.wals").ok());
-  ASSERT_TRUE(env.remove_file("/log/stock.wals.twin").ok());
+  ASSERT_TRUE(env.remove_file("/log/manifest.wals").ok());
+  ASSERT_TRUE(env.remove_file("/log/manifest.wals.twin").ok());
   auto log = open_log(env);
   ASSERT_EQ(losses(*log).size(), 1u);
-  EXPECT_EQ(losses(*log)[0].kind, LossKind::stock);
+  EXPECT_EQ(losses(*log)[0].kind, LossKind::manifest);
   EXPECT_EQ(numbers(*log).size(), 80u);
 }
 
-TEST(LogStock, ReadsBackAndRefusesEveryCutAndTail) {
-  LogStock stock;
-  stock.reserved = 900;
-  stock.newest = 100;
-  stock.compacted = 80;
-  stock.segments.push_back({.file = segment_name(1, 80),
-                            .first_seq = 1,
-                            .last_seq = 80,
-                            .min_ts = kLeastTimeUs,
-                            .max_ts = kLeastTimeUs + 9,
-                            .bytes = 1234,
-                            .rows = 70});
-  stock.add({.kind = LossKind::quota, .first = 1, .last = 9, .events = 9, .reader = "r", .cause = "c"});
-  stock.erasing = {5, 6, 70};
-  const std::string bytes = stock.serialize();
-  const auto read = LogStock::parse(bytes);
+TEST(LogManifest, ReadsBackAndRefusesEveryCutAndTail) {
+  LogManifest manifest;
+  manifest.reserved = 900;
+  manifest.newest = 100;
+  manifest.compacted = 80;
+  manifest.segments.push_back({.file = segment_name(1, 80),
+                               .first_seq = 1,
+                               .last_seq = 80,
+                               .min_ts = kLeastTimeUs,
+                               .max_ts = kLeastTimeUs + 9,
+                               .bytes = 1234,
+                               .rows = 70});
+  manifest.add({.kind = LossKind::quota, .first = 1, .last = 9, .events = 9, .reader = "r", .cause = "c"});
+  manifest.erasing = {5, 6, 70};
+  const std::string bytes = manifest.serialize();
+  const auto read = LogManifest::parse(bytes);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->serialize(), bytes);
-  EXPECT_EQ(read->losses, stock.losses);
-  EXPECT_EQ(read->erasing, stock.erasing);
-  EXPECT_EQ(read->segments[0].file, stock.segments[0].file);
+  EXPECT_EQ(read->losses, manifest.losses);
+  EXPECT_EQ(read->erasing, manifest.erasing);
+  EXPECT_EQ(read->segments[0].file, manifest.segments[0].file);
   for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_FALSE(LogStock::parse(bytes.substr(0, size))) << size;
-  EXPECT_FALSE(LogStock::parse(bytes + '\0'));
+    EXPECT_FALSE(LogManifest::parse(bytes.substr(0, size))) << size;
+  EXPECT_FALSE(LogManifest::parse(bytes + '\0'));
 }
 
-TEST(LogStock, NewsOfOneLossIsNotAnother) {
-  LogStock stock;
+TEST(LogManifest, NewsOfOneLossIsNotAnother) {
+  LogManifest manifest;
   const auto lose = [&](LossKind kind, uint64_t first, uint64_t last, std::string reader = "") {
-    stock.add({.kind = kind,
-               .first = first,
-               .last = last,
-               .events = last - first + 1,
-               .reader = reader,
-               .cause = "c"});
+    manifest.add({.kind = kind,
+                  .first = first,
+                  .last = last,
+                  .events = last - first + 1,
+                  .reader = reader,
+                  .cause = "c"});
   };
   lose(LossKind::journal, 10, 20);
   lose(LossKind::journal, 10, 20);  // noticed again after a crash
@@ -244,14 +244,14 @@ TEST(LogStock, NewsOfOneLossIsNotAnother) {
   lose(LossKind::quota, 1, 5, "a");
   lose(LossKind::quota, 6, 9, "a");
   lose(LossKind::quota, 6, 9, "b");
-  ASSERT_EQ(stock.losses.size(), 4u);
-  EXPECT_EQ(stock.losses[0].events, 11u);
-  EXPECT_EQ(stock.losses[2].events, 9u);
-  EXPECT_EQ(stock.losses[2].last, 9u);
+  ASSERT_EQ(manifest.losses.size(), 4u);
+  EXPECT_EQ(manifest.losses[0].events, 11u);
+  EXPECT_EQ(manifest.losses[2].events, 9u);
+  EXPECT_EQ(manifest.losses[2].last, 9u);
   for (uint64_t n = 0; n < 5000; ++n) lose(LossKind::damaged_segment, 100 + 2 * n, 100 + 2 * n);
-  EXPECT_LE(stock.losses.size(), 1024u);
+  EXPECT_LE(manifest.losses.size(), 1024u);
   uint64_t told = 0;
-  for (const Loss& loss : stock.losses) told += loss.kind == LossKind::damaged_segment ? loss.events : 0;
+  for (const Loss& loss : manifest.losses) told += loss.kind == LossKind::damaged_segment ? loss.events : 0;
   EXPECT_EQ(told, 5000u) << "their sum is never cut";
 }
 

@@ -113,7 +113,7 @@ class Commits {
   void apply_send(uint64_t number, uint64_t seq, const stream::Permit& permit);
   // commits_open.cc
   Result<uint64_t> open_parts();
-  Result<uint64_t> take_stock(const store::JournalRecovery& found, size_t capacity);
+  Result<uint64_t> check_files(const store::JournalRecovery& found, size_t capacity);
   Status replay();
   void apply(uint64_t number, bool fresh, std::string_view frame);
   store::StateFile::Changes state_changes(uint64_t number) const;

@@ -45,7 +45,7 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
   const store::JournalOwner owner{
       .expected_first = [&c] { return c.open_parts(); },
       .before_mending = [&c](const store::JournalRecovery& found,
-                             size_t capacity) { return c.take_stock(found, capacity); }};
+                             size_t capacity) { return c.check_files(found, capacity); }};
   WALLE_ASSIGN(c.journal_, store::Journal::open(env, dir + kCommitsJournal, c.options_.journal_bytes, owner));
   c.options_.key.clear();
   c.report_.journal = c.journal_->recovery();
@@ -85,7 +85,7 @@ Result<uint64_t> Commits::open_parts() {
 
 // The least number that the next frame may have. What is lost is written down here, before the journal is
 // mended and tells of it no more.
-Result<uint64_t> Commits::take_stock(const store::JournalRecovery& found, size_t capacity) {
+Result<uint64_t> Commits::check_files(const store::JournalRecovery& found, size_t capacity) {
   const uint64_t in_parts = std::max({tables_->applied(), gate_->applied(), outbox_->applied(),
                                       state_->number<uint64_t>(kApplied).value_or(0)});
   const uint64_t kept = found.last_seq + found.lost;

@@ -95,17 +95,17 @@ Status EventLog::set_cursor(const std::string& reader, uint64_t seq) {
 Result<std::vector<Loss>> EventLog::losses() {
   WALLE_TRY(check_process());
   const std::lock_guard lock(files_);
-  return stock_.losses;
+  return manifest_.losses;
 }
 
 Status EventLog::acknowledge(const std::vector<Loss>& seen) {
   WALLE_TRY(check_writable("acknowledge()"));
   const std::lock_guard lock(files_);
-  std::vector<Loss> before = stock_.losses;
-  for (const Loss& loss : seen) std::erase(stock_.losses, loss);
-  if (stock_.losses.size() == before.size()) return {};
-  Status stored = store_stock();
-  if (!stored.ok()) stock_.losses = std::move(before);
+  std::vector<Loss> before = manifest_.losses;
+  for (const Loss& loss : seen) std::erase(manifest_.losses, loss);
+  if (manifest_.losses.size() == before.size()) return {};
+  Status stored = store_manifest();
+  if (!stored.ok()) manifest_.losses = std::move(before);
   return stored;
 }
 
@@ -202,14 +202,14 @@ Result<Event> EventLog::append(Event e, bool durable) {
 
 uint64_t EventLog::last_seq() const {
   if (journal_) return journal_->last_seq();
-  const uint64_t in_segments = stock_.segments.empty() ? 0 : stock_.segments.back().last_seq;
+  const uint64_t in_segments = manifest_.segments.empty() ? 0 : manifest_.segments.back().last_seq;
   return std::max(copy_.last_seq(), in_segments);
 }
 
 int64_t EventLog::segment_bytes() const {
   const std::lock_guard lock(files_);
   int64_t total = 0;
-  for (const LogSegment& s : stock_.segments) total += s.bytes;
+  for (const LogSegment& s : manifest_.segments) total += s.bytes;
   return total;
 }
 

@@ -20,10 +20,10 @@
 #include "stream/event/event_query.h"
 #include "stream/event/event_segment.h"
 #include "stream/event/journal_marks.h"
+#include "stream/event/log_manifest.h"
 #include "stream/event/log_state.h"
-#include "stream/event/log_stock.h"
+#include "stream/event/manifest_check.h"
 #include "stream/event/sequencer.h"
-#include "stream/event/stock_taking.h"
 
 namespace walle::stream {
 
@@ -52,7 +52,7 @@ struct EventLogOptions {
 struct LogReport {
   store::JournalRecovery journal;
   uint64_t damaged_segments = 0;  // files set aside because they do not read
-  uint64_t mended_copies = 0;     // catalogue, state and stock: one of two copies was damaged or missing
+  uint64_t mended_copies = 0;     // catalogue, state and manifest: one of two copies was damaged or missing
   bool state_lost = false;        // accounts and readers' places, until somebody acknowledges it
   uint64_t erased = 0;            // events removed on purpose since the log began
 };
@@ -141,14 +141,14 @@ class EventLog {
   Status open_to_write();
   Status open_to_read();
   Status check_own_key();
-  Result<uint64_t> load_stock();
-  Result<uint64_t> take_stock(const store::JournalRecovery& found, size_t capacity);
+  Result<uint64_t> load_manifest();
+  Result<uint64_t> check_files(const store::JournalRecovery& found, size_t capacity);
   Status open_state();
   Status settle_segments();
   Status reserve_numbers();
   Status recover_sequencer();
   std::string journal_path() const { return dir_ + "/journal.walj"; }
-  Result<store::TwinFile> open_stock_file() const;
+  Result<store::TwinFile> open_manifest() const;
   void close();
   // event_log_reader.cc
   Status look_anew();
@@ -159,7 +159,7 @@ class EventLog {
   // event_log_maintain.cc
   Status compact_all();
   Result<bool> write_segment();
-  Status store_stock();
+  Status store_manifest();
   Status retain();
   // event_log_erase.cc
   Status finish_erasing();
@@ -182,11 +182,11 @@ class EventLog {
   std::optional<CatalogFile> catalog_file_;
   std::unique_ptr<LogState> state_;
   bool opened_ = false;  // to the end, for writing
-  std::optional<store::TwinFile> stock_file_;
-  LogStock stock_;
-  bool stock_known_ = true;   // false: its file was damaged or is gone
-  FoundSegments found_;       // what opening is still to do with files
-  mutable std::mutex files_;  // stock_, catalog_ while it grows, and the journal's tail
+  std::optional<store::TwinFile> manifest_file_;
+  LogManifest manifest_;
+  bool manifest_known_ = true;  // false: its file was damaged or is gone
+  FoundSegments found_;         // what opening is still to do with files
+  mutable std::mutex files_;    // manifest_, catalog_ while it grows, and the journal's tail
   std::mutex maintaining_;
   JournalMarks marks_;
   Sequencer sequencer_;

@@ -1,6 +1,6 @@
 // Removing events for good. Which ones is found first and written down by their numbers - never by what is in
 // them - then the journal is emptied into segments, the segments are rewritten, and released frames are
-// overwritten. A crash anywhere in it leaves the numbers in the stock, and the next open goes on.
+// overwritten. A crash anywhere in it leaves the numbers in the manifest, and the next open goes on.
 #include <algorithm>
 
 #include "stream/event/event_log.h"
@@ -62,39 +62,40 @@ Result<uint64_t> EventLog::erase(const EraseRule& rule) {
     if (matches(rule, catalog_, e)) found.push_back(e.seq);
     return true;
   }));
-  const uint64_t before = stock_.erased;
-  stock_.erasing = std::move(found);
-  WALLE_TRY(store_stock());
+  const uint64_t before = manifest_.erased;
+  manifest_.erasing = std::move(found);
+  WALLE_TRY(store_manifest());
   WALLE_TRY(finish_erasing());
-  return stock_.erased - before;
+  return manifest_.erased - before;
 }
 
-// Where a segment was rewritten and the stock was not, the same numbers are looked for again and not found.
+// Where a segment was rewritten and the manifest was not, the same numbers are looked for again and not
+// found.
 Status EventLog::finish_erasing() {
-  report_.erased = stock_.erased;
-  if (stock_.erasing.empty()) return {};
-  const uint64_t events = stock_.erasing.size();
-  for (LogSegment& segment : stock_.segments) WALLE_TRY(erase_in(segment));
+  report_.erased = manifest_.erased;
+  if (manifest_.erasing.empty()) return {};
+  const uint64_t events = manifest_.erasing.size();
+  for (LogSegment& segment : manifest_.segments) WALLE_TRY(erase_in(segment));
   // Released frames read until they are overwritten, and what was set aside cannot be searched.
   WALLE_TRY(journal_->clear_released());
   WALLE_ASSIGN(const auto files, env_.list_files(dir_));
   for (const std::string& file : files)
     if (file.ends_with(".wseg.damaged")) WALLE_TRY(env_.remove_file(dir_ + "/" + file));
-  stock_.erasing.clear();
-  stock_.erased += events;
-  report_.erased = stock_.erased;
-  return store_stock();
+  manifest_.erasing.clear();
+  manifest_.erased += events;
+  report_.erased = manifest_.erased;
+  return store_manifest();
 }
 
 Status EventLog::erase_in(LogSegment& segment) {
-  const auto begin = std::ranges::lower_bound(stock_.erasing, segment.first_seq);
-  if (begin == stock_.erasing.end() || *begin > segment.last_seq) return {};
+  const auto begin = std::ranges::lower_bound(manifest_.erasing, segment.first_seq);
+  if (begin == manifest_.erasing.end() || *begin > segment.last_seq) return {};
   const std::string path = dir_ + "/" + segment.file;
   WALLE_ASSIGN(const std::string bytes, env_.read_file(path));
   WALLE_ASSIGN(store::SegmentReader old, store::SegmentReader::open(bytes));
   EventSegmentBuilder builder(catalog_);
   WALLE_TRY(read_event_segment(old, catalog_, 0, [&](const Event& e) {
-    if (!std::ranges::binary_search(stock_.erasing, e.seq)) builder.add(e);
+    if (!std::ranges::binary_search(manifest_.erasing, e.seq)) builder.add(e);
     return true;
   }));
   store::Segment next = builder.finish();

@@ -38,8 +38,8 @@ Status EventLog::compact() {
 
 Status EventLog::compact_all() {
   // An earlier attempt may have written its segment and then failed to say so or to release the journal.
-  WALLE_TRY(store_stock());
-  if (journal_->first_seq() <= stock_.compacted) WALLE_TRY(journal_->release(stock_.compacted));
+  WALLE_TRY(store_manifest());
+  if (journal_->first_seq() <= manifest_.compacted) WALLE_TRY(journal_->release(manifest_.compacted));
   while (true) {
     WALLE_ASSIGN(const bool wrote, write_segment());
     if (!wrote) return {};
@@ -47,10 +47,10 @@ Status EventLog::compact_all() {
 }
 
 // Durable when it returns; nothing is written where nothing has changed.
-Status EventLog::store_stock() {
-  const std::string now = stock_.serialize();
-  if (now == stock_file_->content()) return {};
-  return stock_file_->write(now);
+Status EventLog::store_manifest() {
+  const std::string now = manifest_.serialize();
+  if (now == manifest_file_->content()) return {};
+  return manifest_file_->write(now);
 }
 
 // The oldest events of the journal as one segment; false when there are none. Large journals become several:
@@ -60,7 +60,7 @@ Result<bool> EventLog::write_segment() {
   constexpr size_t kSegmentRecords = 32 << 20;  // bytes; the whole of a journal of the usual 4 MB
   EventSegmentBuilder builder(catalog_);
   size_t records = 0;
-  WALLE_TRY(read_frames(stock_.compacted + 1, [&](const Event& e, size_t bytes) {
+  WALLE_TRY(read_frames(manifest_.compacted + 1, [&](const Event& e, size_t bytes) {
     records += bytes;
     // At least one row, or an event larger than the bound would never leave the journal.
     if (records > kSegmentRecords && builder.rows() > 0) return false;
@@ -75,19 +75,19 @@ Result<bool> EventLog::write_segment() {
   const std::string name = segment_name(first, last);
   // The frames first: a power loss must not leave a journal that ends before what is said to have left it.
   WALLE_TRY(journal_->sync_frames());
-  // File, then stock, then journal: whatever is cut off here is finished by the next open.
+  // File, then manifest, then journal: whatever is cut off here is finished by the next open.
   WALLE_TRY(env_.replace_file(dir_ + "/" + name, bytes));
-  stock_.segments.push_back({.file = name,
-                             .first_seq = first,
-                             .last_seq = last,
-                             .min_ts = segment.min_ts,
-                             .max_ts = segment.max_ts,
-                             .bytes = static_cast<int64_t>(bytes.size()),
-                             .rows = segment.rows});
-  stock_.compacted = last;
+  manifest_.segments.push_back({.file = name,
+                                .first_seq = first,
+                                .last_seq = last,
+                                .min_ts = segment.min_ts,
+                                .max_ts = segment.max_ts,
+                                .bytes = static_cast<int64_t>(bytes.size()),
+                                .rows = segment.rows});
+  manifest_.compacted = last;
   // As many as the journal holds may come before the next time this is written.
-  stock_.reserved = std::max(stock_.reserved, last_seq() + journal_->capacity() / kLeastFrame);
-  WALLE_TRY(store_stock());
+  manifest_.reserved = std::max(manifest_.reserved, last_seq() + journal_->capacity() / kLeastFrame);
+  WALLE_TRY(store_manifest());
   WALLE_TRY(journal_->release(last));
   return true;
 }
@@ -111,29 +111,29 @@ Loss unread(const LogSegment& s, LossKind kind, const std::string& reader, uint6
 Status EventLog::retain() {
   const std::lock_guard lock(files_);
   int64_t total = 0;
-  for (const LogSegment& s : stock_.segments) total += s.bytes;
+  for (const LogSegment& s : manifest_.segments) total += s.bytes;
   // By the newest event of a segment: none goes before all of it is too old.
   const int64_t now = env_.wall_us();
   const int64_t oldest = now - options_.max_age_us;
-  const LogStock before = stock_;
+  const LogManifest before = manifest_;
   std::vector<std::string> gone;
-  while (!stock_.segments.empty()) {
-    const LogSegment s = stock_.segments.front();
+  while (!manifest_.segments.empty()) {
+    const LogSegment s = manifest_.segments.front();
     const bool over = total > options_.quota_bytes;
     if (!over && s.max_ts >= oldest) break;
     for (const std::string& reader : state_->readers()) {
       const auto seq = state_->cursor(reader);
       if (seq.ok() && *seq < s.last_seq)
-        stock_.add(unread(s, over ? LossKind::quota : LossKind::age, reader, *seq, now));
+        manifest_.add(unread(s, over ? LossKind::quota : LossKind::age, reader, *seq, now));
     }
     total -= s.bytes;
-    stock_.removed = s.last_seq;
-    stock_.segments.erase(stock_.segments.begin());
+    manifest_.removed = s.last_seq;
+    manifest_.segments.erase(manifest_.segments.begin());
     gone.push_back(s.file);
   }
   // Said before it is done: a file that is still there and no longer listed is removed by the next open.
-  if (Status stored = store_stock(); !stored.ok()) {
-    stock_ = before;
+  if (Status stored = store_manifest(); !stored.ok()) {
+    manifest_ = before;
     return stored;
   }
   for (const std::string& file : gone) WALLE_TRY(env_.remove_file(dir_ + "/" + file));

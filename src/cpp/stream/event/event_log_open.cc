@@ -8,8 +8,8 @@
 namespace walle::stream {
 
 namespace {
-constexpr const char* kStockFile = "/stock.wals";
-constexpr const char* kStockKind = "STCK";
+constexpr const char* kManifestFile = "/manifest.wals";
+constexpr const char* kManifestKind = "MNFT";
 // How often the thread looks: half of the time after which a sync is due.
 constexpr int64_t kLooksPerSync = 2;
 
@@ -19,7 +19,7 @@ std::string told(const Loss& loss) {
 }
 
 // What an open had to mend is told even to those who never ask report().
-void log_report(const std::string& dir, const LogReport& report, const LogStock& stock) {
+void log_report(const std::string& dir, const LogReport& report, const LogManifest& manifest) {
   const std::string where = "event log '" + dir + "': ";
   if (report.journal.lost)
     base::log(base::LogLevel::warning, where + std::to_string(report.journal.lost) +
@@ -28,7 +28,7 @@ void log_report(const std::string& dir, const LogReport& report, const LogStock&
   if (report.damaged_segments)
     base::log(base::LogLevel::warning, where + std::to_string(report.damaged_segments) +
                                            " segments do not read and were set aside as .damaged");
-  for (const Loss& loss : stock.losses)
+  for (const Loss& loss : manifest.losses)
     if (loss.reader.empty() && !(loss.kind == LossKind::journal && report.journal.lost))
       base::log(base::LogLevel::warning, where + told(loss));
 }
@@ -51,7 +51,7 @@ Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& di
     WALLE_TRY(env.make_dirs(dir));
     WALLE_TRY(log->open_to_write());
   }
-  log_report(dir, log->report_, log->stock_);
+  log_report(dir, log->report_, log->manifest_);
   return log;
 }
 
@@ -62,7 +62,7 @@ Status EventLog::check_own_key() {
   if (!files.ok() && options_.read_only) return {};
   if (!files.ok()) return files.take_error();
   const bool empty = std::ranges::none_of(*files, [](const std::string& f) {
-    return f.starts_with("catalog.walc") || f.starts_with(kStockFile + 1) || parse_segment_name(f);
+    return f.starts_with("catalog.walc") || f.starts_with(kManifestFile + 1) || parse_segment_name(f);
   });
   return store::check_key(below_, dir_, sealed_ ? &sealed_->aead() : nullptr, !options_.read_only, empty);
 }
@@ -86,10 +86,10 @@ Status EventLog::open_to_write() {
   const store::JournalOwner owner{
       .expected_first = [this]() -> Result<uint64_t> {
         WALLE_TRY(check_own_key());
-        return load_stock();
+        return load_manifest();
       },
       .before_mending = [this](const store::JournalRecovery& found,
-                               size_t capacity) { return take_stock(found, capacity); }};
+                               size_t capacity) { return check_files(found, capacity); }};
   WALLE_ASSIGN(journal_, store::Journal::open(env_, journal_path(), options_.journal_bytes, owner));
   report_.journal = journal_->recovery();
   WALLE_TRY(open_state());
@@ -112,40 +112,40 @@ Status EventLog::open_to_write() {
   return {};
 }
 
-Result<store::TwinFile> EventLog::open_stock_file() const {
-  return store::TwinFile::open(env_, dir_ + kStockFile, kStockKind);
+Result<store::TwinFile> EventLog::open_manifest() const {
+  return store::TwinFile::open(env_, dir_ + kManifestFile, kManifestKind);
 }
 
 // The number of the oldest event that must be in the journal.
-Result<uint64_t> EventLog::load_stock() {
-  WALLE_ASSIGN(stock_file_, open_stock_file());
-  const store::TwinFile::Found found = stock_file_->found();
-  auto stock = LogStock::parse(stock_file_->content());
+Result<uint64_t> EventLog::load_manifest() {
+  WALLE_ASSIGN(manifest_file_, open_manifest());
+  const store::TwinFile::Found found = manifest_file_->found();
+  auto manifest = LogManifest::parse(manifest_file_->content());
   const bool there = found == store::TwinFile::Found::whole || found == store::TwinFile::Found::mended;
-  stock_known_ = there && stock;
-  stock_ = stock_known_ ? std::move(*stock) : LogStock();
+  manifest_known_ = there && manifest;
+  manifest_ = manifest_known_ ? std::move(*manifest) : LogManifest();
   report_.mended_copies = found == store::TwinFile::Found::mended;
-  return stock_known_ ? stock_.compacted + 1 : 0;
+  return manifest_known_ ? manifest_.compacted + 1 : 0;
 }
 
-Result<uint64_t> EventLog::take_stock(const store::JournalRecovery& found, size_t capacity) {
+Result<uint64_t> EventLog::check_files(const store::JournalRecovery& found, size_t capacity) {
   WALLE_ASSIGN(const std::vector<std::string> files, env_.list_files(dir_));
-  // A catalogue is written behind the first stock, and so are a journal's tail and segments.
+  // A catalogue is written behind the first manifest, and so are a journal's tail and segments.
   const bool other = found.had_tail || std::ranges::any_of(files, [](const std::string& f) {
                        return f.starts_with("catalog.walc") || parse_segment_name(f);
                      });
-  const bool fresh = stock_file_->found() == store::TwinFile::Found::nothing && !other;
-  stock_known_ = stock_known_ || fresh;
-  WALLE_ASSIGN(found_, take_stock_of_segments(env_, dir_, stock_known_, stock_));
+  const bool fresh = manifest_file_->found() == store::TwinFile::Found::nothing && !other;
+  manifest_known_ = manifest_known_ || fresh;
+  WALLE_ASSIGN(found_, check_segments(env_, dir_, manifest_known_, manifest_));
   report_.damaged_segments = found_.damaged;
-  const uint64_t next = take_stock_of_journal(found, capacity, stock_known_, env_.wall_us(), stock_);
+  const uint64_t next = check_journal(found, capacity, manifest_known_, env_.wall_us(), manifest_);
   if (options_.read_only) return next;
-  if (stock_file_->found() == store::TwinFile::Found::damaged) WALLE_TRY(stock_file_->set_aside());
+  if (manifest_file_->found() == store::TwinFile::Found::damaged) WALLE_TRY(manifest_file_->set_aside());
   for (const std::string& file : files)
     if (file.ends_with(".wseg.new")) found_.removed.push_back(file);  // a crash left it
-  const std::string now = stock_.serialize();
-  if (now != stock_file_->content() || fresh) WALLE_TRY(stock_file_->write(now));
-  (void)stock_file_->mend().ok();  // the other copy serves where the disk is full
+  const std::string now = manifest_.serialize();
+  if (now != manifest_file_->content() || fresh) WALLE_TRY(manifest_file_->write(now));
+  (void)manifest_file_->mend().ok();  // the other copy serves where the disk is full
   return next;
 }
 
@@ -155,7 +155,7 @@ Status EventLog::open_state() {
   WALLE_ASSIGN(CatalogFile file, CatalogFile::open(env_, dir_));
   if (file.stored()) {
     WALLE_ASSIGN(catalog_, extended_catalog(*file.stored(), catalog_));
-  } else if (journal_->last_seq() > 0 || !stock_.segments.empty()) {
+  } else if (journal_->last_seq() > 0 || !manifest_.segments.empty()) {
     return model_error("events without a catalogue", "catalog.walc or catalog.walc.twin beside them",
                        {"event log '", dir_, "'"}, "restore one of the two files, or move the log away");
   }
@@ -179,25 +179,25 @@ Status EventLog::settle_segments() {
     WALLE_TRY(env_.remove_file(dir_ + "/" + name));
   }
   for (const std::string& name : found_.removed) WALLE_TRY(env_.remove_file(dir_ + "/" + name));
-  const uint64_t last = stock_.segments.empty() ? 0 : stock_.segments.back().last_seq;
-  stock_.compacted = std::max(stock_.compacted, last);
-  return journal_->first_seq() <= stock_.compacted ? journal_->release(stock_.compacted) : Status();
+  const uint64_t last = manifest_.segments.empty() ? 0 : manifest_.segments.back().last_seq;
+  manifest_.compacted = std::max(manifest_.compacted, last);
+  return journal_->first_seq() <= manifest_.compacted ? journal_->release(manifest_.compacted) : Status();
 }
 
 // From here on, numbers up to `reserved` may be given out, and the log is not closed: both are on the disk
 // before the first append.
 Status EventLog::reserve_numbers() {
   const uint64_t room = journal_->capacity() - journal_->used();
-  stock_.closed = false;
-  stock_.reserved = std::max(stock_.reserved, last_seq() + room / kLeastFrame);
-  return store_stock();
+  manifest_.closed = false;
+  manifest_.reserved = std::max(manifest_.reserved, last_seq() + room / kLeastFrame);
+  return store_manifest();
 }
 
 Status EventLog::recover_sequencer() {
   // The newest segment and the journal suffice: time and session are those of the newest event, and open
   // pages are not recovered.
   uint64_t from = 0;
-  for (const LogSegment& s : stock_.segments) {
+  for (const LogSegment& s : manifest_.segments) {
     if (s.rows > 0) from = s.first_seq;
     sequencer_.not_before(s.max_ts);
   }
@@ -211,10 +211,10 @@ Status EventLog::recover_sequencer() {
 
 // The newest number is known exactly from now on, should the journal be gone at the next open.
 void EventLog::close() {
-  stock_.closed = true;
-  stock_.newest = last_seq();
+  manifest_.closed = true;
+  manifest_.newest = last_seq();
   // Where it cannot be written, the next open knows a bound instead.
-  (void)store_stock().ok();
+  (void)store_manifest().ok();
 }
 
 EventLog::~EventLog() {

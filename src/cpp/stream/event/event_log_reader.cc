@@ -36,7 +36,7 @@ Status EventLog::read_segments(const EventQuery& query, uint64_t& next,
                                const std::function<bool(const Event&)>& visit) {
   bool more = true;
   const uint64_t from = query.first();
-  for (const LogSegment& entry : stock_.segments) {
+  for (const LogSegment& entry : manifest_.segments) {
     if (entry.last_seq < from) continue;
     if (!more || entry.first_seq > query.to || entry.min_ts > query.to_ts) break;
     // Segments and journal may overlap after a crash, and no event comes twice.
@@ -83,27 +83,27 @@ Status EventLog::read_frames(uint64_t from, const std::function<bool(const Event
   return status;
 }
 
-// What is there now, for a log that only reads. The stock, then the journal, and the stock again: where it is
-// the same, what has left the journal is in segments that it names. Segments are looked into when their list
-// has changed, once in thousands of events.
+// What is there now, for a log that only reads. The manifest, then the journal, and the manifest again: where
+// it is the same, what has left the journal is in segments that it names. Segments are looked into when their
+// list has changed, once in thousands of events.
 Status EventLog::look_anew() {
   constexpr int kAttempts = 8;
   for (int i = 0; i < kAttempts; ++i) {
-    const std::string before = stock_file_ ? stock_file_->content() : "";
-    const bool first = !stock_file_;
-    WALLE_ASSIGN(store::TwinFile now, open_stock_file());
+    const std::string before = manifest_file_ ? manifest_file_->content() : "";
+    const bool first = !manifest_file_;
+    WALLE_ASSIGN(store::TwinFile now, open_manifest());
     const bool changed = first || now.content() != before;
-    uint64_t expected = stock_.compacted + 1;
+    uint64_t expected = manifest_.compacted + 1;
     if (changed) {
-      WALLE_ASSIGN(expected, load_stock());
+      WALLE_ASSIGN(expected, load_manifest());
     }
     WALLE_ASSIGN(copy_, store::JournalCopy::read(env_, journal_path(), expected));
     WALLE_ASSIGN(const CatalogFile catalog, CatalogFile::open(env_, dir_));
     if (catalog.stored()) catalog_ = *catalog.stored();
-    if (changed) WALLE_TRY(take_stock(copy_.recovery(), copy_.capacity()).status());
-    WALLE_ASSIGN(const store::TwinFile after, open_stock_file());
-    if (after.content() == stock_file_->content()) break;
-    stock_file_.reset();  // the writer has moved on: once more from the beginning
+    if (changed) WALLE_TRY(check_files(copy_.recovery(), copy_.capacity()).status());
+    WALLE_ASSIGN(const store::TwinFile after, open_manifest());
+    if (after.content() == manifest_file_->content()) break;
+    manifest_file_.reset();  // the writer has moved on: once more from the beginning
   }
   report_.journal = copy_.recovery();
   return {};

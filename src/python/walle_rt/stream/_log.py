@@ -51,7 +51,7 @@ class Loss:
     """Events that are gone, reported at every open until ``EventLog.acknowledge``.
 
     ``kind`` is ``journal`` (damaged, emptied or removed), ``damaged_segment``, ``missing_segment``, ``quota``
-    or ``age`` (removed before ``reader`` had come so far) or ``stock`` (the record of losses was lost
+    or ``age`` (removed before ``reader`` had come so far) or ``manifest`` (the record of losses was lost
     itself). ``events`` lie between ``first_seq`` and ``last_seq``; where ``exact`` is false they are a bound.
     """
 

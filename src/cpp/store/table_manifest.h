@@ -12,7 +12,7 @@ enum class TableLossKind : uint8_t {
   journal,          // rows of commits that the journal no longer has
   damaged_segment,  // the file does not read
   missing_segment,  // the file is gone
-  stock,            // the record itself was lost: what it knew of losses is not known any more
+  manifest,         // the record itself was lost: what it knew of losses is not known any more
 };
 std::string_view table_loss_name(TableLossKind kind);
 
@@ -42,7 +42,7 @@ struct TableSegment {
 struct TableEntry {
   TableDecl decl;
   uint64_t since = 0;       // commits up to this number are none of this table: it was declared behind them
-  uint64_t next = 1;        // number of the next row, as of the commit the stock stands at
+  uint64_t next = 1;        // number of the next row, as of the commit the manifest stands at
   uint64_t reserved = 0;    // numbers up to here may have been given out since
   uint64_t floor = 1;       // no new row gets a number below: those are lost
   uint64_t removed = 0;     // rows that size and age have taken
@@ -50,14 +50,14 @@ struct TableEntry {
   std::vector<TableSegment> segments;  // by number
 };
 
-struct TableStock {
+struct TableManifest {
   uint64_t applied = 0;  // commits up to here are in the segments
   std::vector<TableEntry> tables;
   std::vector<TableLoss> losses;  // unacknowledged
 
   TableEntry* find(std::string_view name);
   std::string serialize() const;
-  static std::optional<TableStock> parse(std::string_view bytes);
+  static std::optional<TableManifest> parse(std::string_view bytes);
 };
 
 }  // namespace walle::store

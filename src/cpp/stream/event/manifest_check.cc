@@ -1,4 +1,4 @@
-#include "stream/event/stock_taking.h"
+#include "stream/event/manifest_check.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@ namespace walle::stream {
 
 namespace {
 
-// A segment file as the stock lists it; nothing when it does not read.
+// A segment file as the manifest lists it; nothing when it does not read.
 std::optional<LogSegment> entry_of(const std::string& file, const std::string& bytes) {
   const auto name = parse_segment_name(file);
   auto segment = store::SegmentReader::open(bytes);
@@ -45,8 +45,8 @@ Loss loss_of(LossKind kind, const LogSegment& s, int64_t now_us, std::string cau
 
 class SegmentCount {
  public:
-  SegmentCount(Env& env, const std::string& dir, bool stock_known, LogStock& stock)
-      : env_(env), dir_(dir), stock_known_(stock_known), stock_(stock), now_us_(env.wall_us()) {}
+  SegmentCount(Env& env, const std::string& dir, bool manifest_known, LogManifest& manifest)
+      : env_(env), dir_(dir), manifest_known_(manifest_known), manifest_(manifest), now_us_(env.wall_us()) {}
 
   Result<FoundSegments> count() {
     WALLE_ASSIGN(std::vector<std::string> files, env_.list_files(dir_));
@@ -54,16 +54,16 @@ class SegmentCount {
       const auto name = parse_segment_name(f);
       return !name || segment_name(name->first, name->last) != f;
     });
-    const std::vector<LogSegment> listed = std::move(stock_.segments);
-    stock_.segments.clear();
+    const std::vector<LogSegment> listed = std::move(manifest_.segments);
+    manifest_.segments.clear();
     for (const LogSegment& s : listed) {
       if (std::erase(files, s.file) > 0)
         WALLE_TRY(known(s));
       else
-        stock_.add(loss_of(LossKind::missing_segment, s, now_us_, "the file " + s.file + " is gone"));
+        manifest_.add(loss_of(LossKind::missing_segment, s, now_us_, "the file " + s.file + " is gone"));
     }
     for (const std::string& file : files) WALLE_TRY(unknown(file));
-    if (!stock_known_) count_gaps();
+    if (!manifest_known_) count_gaps();
     return std::move(found_);
   }
 
@@ -73,35 +73,35 @@ class SegmentCount {
     const auto entry = entry_of(listed.file, bytes);
     if (!entry) return damaged(listed);
     // An erasure that a crash ended may have rewritten the file and not the list.
-    if (entry->rows < listed.rows && stock_.erasing.empty()) {
+    if (entry->rows < listed.rows && manifest_.erasing.empty()) {
       Loss loss = loss_of(LossKind::damaged_segment, listed, now_us_,
                           "the file " + listed.file + " holds fewer events than were written");
       loss.events = listed.rows - entry->rows;
-      stock_.add(std::move(loss));
+      manifest_.add(std::move(loss));
     }
-    stock_.segments.push_back(*entry);
+    manifest_.segments.push_back(*entry);
     return {};
   }
 
   Status damaged(const LogSegment& s) {
     ++found_.damaged;
     found_.aside.push_back(s.file);
-    stock_.add(loss_of(LossKind::damaged_segment, s, now_us_, "the file " + s.file + " does not read"));
+    manifest_.add(loss_of(LossKind::damaged_segment, s, now_us_, "the file " + s.file + " does not read"));
     return {};
   }
 
   // Written just before a crash and still in the journal, too; or put back by somebody; or of a log whose
-  // stock is gone.
+  // manifest is gone.
   Status unknown(const std::string& file) {
     const SegmentName name = *parse_segment_name(file);
-    if (name.last <= stock_.removed) {
+    if (name.last <= manifest_.removed) {
       found_.removed.push_back(file);
       return {};
     }
     WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + file));
     const auto entry = entry_of(file, bytes);
-    // What the stock does not list was never let go by the journal: nothing is lost with it.
-    if (!entry && stock_known_) {
+    // What the manifest does not list was never let go by the journal: nothing is lost with it.
+    if (!entry && manifest_known_) {
       ++found_.damaged;
       found_.aside.push_back(file);
       return {};
@@ -109,26 +109,26 @@ class SegmentCount {
     if (!entry)
       return damaged(
           {.file = file, .first_seq = name.first, .last_seq = name.last, .rows = name.last - name.first + 1});
-    const auto at = std::ranges::lower_bound(stock_.segments, name.first, {}, &LogSegment::first_seq);
-    const bool overlaps = (at != stock_.segments.end() && at->first_seq <= name.last) ||
-                          (at != stock_.segments.begin() && std::prev(at)->last_seq >= name.first);
+    const auto at = std::ranges::lower_bound(manifest_.segments, name.first, {}, &LogSegment::first_seq);
+    const bool overlaps = (at != manifest_.segments.end() && at->first_seq <= name.last) ||
+                          (at != manifest_.segments.begin() && std::prev(at)->last_seq >= name.first);
     if (overlaps)
       found_.aside.push_back(file);
     else
-      stock_.segments.insert(at, *entry);
+      manifest_.segments.insert(at, *entry);
     return {};
   }
 
-  // Without a stock nobody knows whether numbers between segments were lost, acknowledged or erased: they are
-  // told of as what they may be.
+  // Without a manifest nobody knows whether numbers between segments were lost, acknowledged or erased: they
+  // are told of as what they may be.
   void count_gaps() {
-    Loss loss{.kind = LossKind::stock,
+    Loss loss{.kind = LossKind::manifest,
               .exact = false,
               .noticed_us = now_us_,
               .reader = {},
               .cause = "the record of segments and losses was lost: earlier losses are not known"};
     uint64_t next = 0;
-    for (const LogSegment& s : stock_.segments) {
+    for (const LogSegment& s : manifest_.segments) {
       if (next > 0 && s.first_seq > next) {
         if (loss.events == 0) loss.first = next;
         loss.last = s.first_seq - 1;
@@ -136,52 +136,52 @@ class SegmentCount {
       }
       next = s.last_seq + 1;
     }
-    stock_.add(std::move(loss));
+    manifest_.add(std::move(loss));
   }
 
   Env& env_;
   const std::string& dir_;
-  bool stock_known_;
-  LogStock& stock_;
+  bool manifest_known_;
+  LogManifest& manifest_;
   int64_t now_us_;
   FoundSegments found_;
 };
 }  // namespace
 
-Result<FoundSegments> take_stock_of_segments(Env& env, const std::string& dir, bool stock_known,
-                                             LogStock& stock) {
-  return SegmentCount(env, dir, stock_known, stock).count();
+Result<FoundSegments> check_segments(Env& env, const std::string& dir, bool manifest_known,
+                                     LogManifest& manifest) {
+  return SegmentCount(env, dir, manifest_known, manifest).count();
 }
 
-uint64_t take_stock_of_journal(const store::JournalRecovery& journal, size_t capacity, bool stock_known,
-                               int64_t now_us, LogStock& stock) {
+uint64_t check_journal(const store::JournalRecovery& journal, size_t capacity, bool manifest_known,
+                       int64_t now_us, LogManifest& manifest) {
   const uint64_t kept = journal.last_seq + journal.lost;
-  const uint64_t in_segments = stock.segments.empty() ? 0 : stock.segments.back().last_seq;
-  const uint64_t elsewhere = std::max(stock.compacted, in_segments);
+  const uint64_t in_segments = manifest.segments.empty() ? 0 : manifest.segments.back().last_seq;
+  const uint64_t elsewhere = std::max(manifest.compacted, in_segments);
   const auto lose = [&](uint64_t after, uint64_t last, bool exact, std::string cause) {
     if (last <= after) return;
-    stock.add({.kind = LossKind::journal,
-               .first = after + 1,
-               .last = last,
-               .events = last - after,
-               .exact = exact,
-               .noticed_us = now_us,
-               .reader = {},
-               .cause = std::move(cause)});
+    manifest.add({.kind = LossKind::journal,
+                  .first = after + 1,
+                  .last = last,
+                  .events = last - after,
+                  .exact = exact,
+                  .noticed_us = now_us,
+                  .reader = {},
+                  .cause = std::move(cause)});
   };
   if (journal.lost)
     lose(std::max(journal.last_seq, elsewhere), kept, true,
          "damage at byte " + std::to_string(journal.damage_offset) + " of the journal");
   const uint64_t found = std::max(kept, elsewhere);
   // How many numbers were given out beyond is not known to anybody: as many as a journal holds, at most.
-  if (!stock_known) return found + 1 + (journal.had_tail ? 0 : capacity / kLeastFrame);
+  if (!manifest_known) return found + 1 + (journal.had_tail ? 0 : capacity / kLeastFrame);
   // A journal that goes on where the segments end is the one that was left. Frames are synced before they
   // count as compacted, so not even a power loss makes it end before.
-  const bool same = journal.had_tail ? kept >= stock.compacted : kept > stock.compacted;
-  const uint64_t given = stock.closed ? stock.newest : same ? kept : stock.reserved;
+  const bool same = journal.had_tail ? kept >= manifest.compacted : kept > manifest.compacted;
+  const uint64_t given = manifest.closed ? manifest.newest : same ? kept : manifest.reserved;
   if (given <= found) return found + 1;
-  lose(found, given, stock.closed, "the journal was emptied, removed or replaced by an older one");
-  return std::max(stock.reserved, given) + 1;
+  lose(found, given, manifest.closed, "the journal was emptied, removed or replaced by an older one");
+  return std::max(manifest.reserved, given) + 1;
 }
 
 }  // namespace walle::stream

@@ -1,4 +1,4 @@
-#include "stream/event/log_stock.h"
+#include "stream/event/log_manifest.h"
 
 #include <algorithm>
 #include <charconv>
@@ -20,8 +20,8 @@ constexpr size_t kMaxLosses = 1024;
 constexpr size_t kDigits = 16;
 constexpr std::string_view kEnding = ".wseg";
 
-constexpr std::string_view kKindNames[] = {"journal", "damaged_segment", "missing_segment", "quota", "age",
-                                           "stock"};
+constexpr std::string_view kKindNames[] = {"journal", "damaged_segment", "missing_segment", "quota",
+                                           "age",     "manifest"};
 
 bool per_reader(LossKind kind) { return kind == LossKind::quota || kind == LossKind::age; }
 
@@ -105,7 +105,7 @@ std::optional<SegmentName> parse_segment_name(std::string_view name) {
   return good ? std::optional(out) : std::nullopt;
 }
 
-void LogStock::add(Loss loss) {
+void LogManifest::add(Loss loss) {
   const auto known = std::ranges::find_if(losses, [&](const Loss& l) { return same_story(l, loss); });
   if (known == losses.end() && losses.size() < kMaxLosses) {
     losses.push_back(std::move(loss));
@@ -119,7 +119,7 @@ void LogStock::add(Loss loss) {
   l.exact = l.exact && loss.exact;
 }
 
-std::string LogStock::serialize() const {
+std::string LogManifest::serialize() const {
   base::ByteWriter out;
   out.put(kVersion);
   out.put(static_cast<uint8_t>(closed));
@@ -137,9 +137,9 @@ std::string LogStock::serialize() const {
   return out.take();
 }
 
-std::optional<LogStock> LogStock::parse(std::string_view bytes) {
+std::optional<LogManifest> LogManifest::parse(std::string_view bytes) {
   base::ByteReader r(bytes);
-  LogStock s;
+  LogManifest s;
   if (r.get<uint8_t>() != kVersion) r.fail();
   s.closed = r.get<uint8_t>() != 0;
   for (uint64_t* number : {&s.reserved, &s.newest, &s.compacted, &s.removed, &s.erased})

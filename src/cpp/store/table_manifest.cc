@@ -1,4 +1,4 @@
-#include "store/table_stock.h"
+#include "store/table_manifest.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace walle::store {
 
 namespace {
-constexpr uint8_t kTableStockVersion = 1;
+constexpr uint8_t kTableManifestVersion = 1;
 // What one entry takes at least, for counts that are read from a file.
 constexpr size_t kSegmentBytes = 6 * 8;
 constexpr size_t kLossBytes = 1 + 4 * 8 + 1 + 2 * 4;
@@ -15,7 +15,7 @@ constexpr size_t kTableBytes = 6 * 8 + 2 * 4;
 // A disk that eats a file at every open must not fill the rest of itself with news of that.
 constexpr size_t kMaxLosses = 1024;
 
-constexpr std::string_view kLossNames[] = {"journal", "damaged_segment", "missing_segment", "stock"};
+constexpr std::string_view kLossNames[] = {"journal", "damaged_segment", "missing_segment", "manifest"};
 
 void put_segment(base::ByteWriter& out, const TableSegment& s) {
   for (const uint64_t number : {s.first, s.last, s.rows}) out.put(number);
@@ -88,7 +88,7 @@ TableEntry get_entry(base::ByteReader& in) {
 
 std::string_view table_loss_name(TableLossKind kind) { return kLossNames[static_cast<size_t>(kind)]; }
 
-TableEntry* TableStock::find(std::string_view name) {
+TableEntry* TableManifest::find(std::string_view name) {
   const auto found = std::ranges::find(tables, name, [](const TableEntry& e) { return e.decl.name; });
   return found == tables.end() ? nullptr : &*found;
 }
@@ -109,9 +109,9 @@ void add_loss(std::vector<TableLoss>& losses, TableLoss loss) {
   l.exact = l.exact && loss.exact;
 }
 
-std::string TableStock::serialize() const {
+std::string TableManifest::serialize() const {
   base::ByteWriter out;
-  out.put(kTableStockVersion);
+  out.put(kTableManifestVersion);
   out.put(applied);
   out.put_count(tables.size());
   for (const TableEntry& e : tables) put_entry(out, e);
@@ -120,10 +120,10 @@ std::string TableStock::serialize() const {
   return out.take();
 }
 
-std::optional<TableStock> TableStock::parse(std::string_view bytes) {
+std::optional<TableManifest> TableManifest::parse(std::string_view bytes) {
   base::ByteReader in(bytes);
-  TableStock s;
-  if (in.get<uint8_t>() != kTableStockVersion) in.fail();
+  TableManifest s;
+  if (in.get<uint8_t>() != kTableManifestVersion) in.fail();
   s.applied = in.get<uint64_t>();
   if (s.applied >= kMaxSeq) in.fail();
   for (uint32_t n = in.count(kTableBytes); n > 0 && in.ok(); --n) {

@@ -1,6 +1,6 @@
 // What a log must not forget of itself, whatever happens to its other files: which segments there are, which
 // numbers may have been given out, and what is lost until somebody has acknowledged it. Kept in a twin file
-// beside the segments (docs/reference/formats/stock.md).
+// beside the segments (docs/reference/formats/log-manifest.md).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class LossKind : uint8_t {
   missing_segment,  // the file is gone
   quota,            // removed for space before a named reader had come so far
   age,              // removed for age before a named reader had come so far
-  stock,            // the record itself was lost: what it knew of losses is not known any more
+  manifest,         // the record itself was lost: what it knew of losses is not known any more
 };
 std::string_view loss_kind_name(LossKind kind);
 
@@ -47,7 +47,7 @@ struct LogSegment {
   uint64_t rows = 0;
 };
 
-struct LogStock {
+struct LogManifest {
   // Numbers up to here may have been given out. Kept ahead of the journal, so that an append writes nothing.
   uint64_t reserved = 0;
   uint64_t newest = 0;  // number given out, of a log that was closed
@@ -61,7 +61,7 @@ struct LogStock {
 
   void add(Loss loss);
   std::string serialize() const;
-  static std::optional<LogStock> parse(std::string_view bytes);
+  static std::optional<LogManifest> parse(std::string_view bytes);
 };
 
 // The file of segment FIRST to LAST, and what a name of one says.
