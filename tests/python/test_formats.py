@@ -325,7 +325,7 @@ def test_commits_and_result_tables(tmp_path: Path) -> None:
             got = [v.encode("latin-1") if isinstance(v, str) else v for v in got]
         assert got == [result(n).get(name) for n in range(6)], name
     r = Reader(twin(tmp_path / "tables" / "tables.wals", b"TABL")[1])
-    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (1, 2, 1, "shop.rows")
+    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (2, 2, 1, "shop.rows")
     assert (r.take("q"), r.take("q"), r.take("I")) == (5000, 60_000_000, 5)
     assert [(r.take("B"), r.text()) for _ in range(5)] == [
         (3, "user"),
@@ -507,9 +507,9 @@ def test_manifest_of_a_log(tmp_path: Path) -> None:
         (told,) = log.report.losses
     r = Reader(twin(tmp_path / "manifest.wals", b"MNFT")[1])
     version, closed, reserved, newest, compacted, removed, erased = r.take("BBQQQQQ")
-    assert (version, closed, removed, erased) == (1, 1, 0, 0) and written <= newest <= reserved
+    assert (version, closed, removed, erased) == (2, 1, 0, 0) and written <= newest <= reserved
     assert r.take("I") == 1
-    first, last, low, high, size, rows = r.take("QQqqqQ")
+    first, last, rows, low, high, size = r.take("QQQqqq")
     (file,) = tmp_path.glob("*.wseg")
     head, _ = segment(file.read_bytes())
     assert file.name == f"{first:016x}-{last:016x}.wseg" and compacted == last

@@ -45,15 +45,14 @@ std::vector<std::string> consents(Device& self) {
 // Of all tables; reads every segment first where `verify` says so.
 // [(kind, table, first, last, rows, exact, noticed, cause)]
 py::list losses(Device& self, bool verify) {
-  const auto all =
-      unwrap(on_device(self, "losses", [&](DeviceCore& d) -> Result<std::vector<store::TableLoss>> {
-        store::Tables& tables = d.commits().tables();
-        if (verify) WALLE_TRY(tables.verify());
-        return tables.losses();
-      }));
+  const auto all = unwrap(on_device(self, "losses", [&](DeviceCore& d) -> Result<std::vector<store::Loss>> {
+    store::Tables& tables = d.commits().tables();
+    if (verify) WALLE_TRY(tables.verify());
+    return tables.losses();
+  }));
   py::list out;
-  for (const store::TableLoss& l : all)
-    out.append(py::make_tuple(store::table_loss_name(l.kind), l.table, l.first, l.last, l.rows, l.exact,
+  for (const store::Loss& l : all)
+    out.append(py::make_tuple(store::loss_kind_name(l.kind), l.owner, l.first, l.last, l.count, l.exact,
                               l.noticed_us, l.cause));
   return out;
 }

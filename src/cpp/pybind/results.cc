@@ -154,8 +154,8 @@ using Told = std::tuple<std::string, std::string, uint64_t, uint64_t, uint64_t, 
 
 std::vector<Told> losses(const store::Tables& tables) {
   std::vector<Told> out;
-  for (const store::TableLoss& l : tables.losses())
-    out.emplace_back(std::string(store::table_loss_name(l.kind)), l.table, l.first, l.last, l.rows, l.exact,
+  for (const store::Loss& l : tables.losses())
+    out.emplace_back(std::string(store::loss_kind_name(l.kind)), l.owner, l.first, l.last, l.count, l.exact,
                      l.noticed_us, l.cause);
   return out;
 }

@@ -51,8 +51,8 @@ using Told = std::tuple<std::string, uint64_t, uint64_t, uint64_t, bool, int64_t
 std::vector<Told> log_losses(EventLog& log) {
   std::vector<Told> out;
   for (const Loss& l : unwrap(log.losses()))
-    out.emplace_back(std::string(loss_kind_name(l.kind)), l.first, l.last, l.events, l.exact, l.noticed_us,
-                     l.reader, l.cause);
+    out.emplace_back(std::string(loss_kind_name(l.kind)), l.first, l.last, l.count, l.exact, l.noticed_us,
+                     l.owner, l.cause);
   return out;
 }
 
@@ -62,10 +62,10 @@ void acknowledge_log(EventLog& log, const std::vector<Told>& seen) {
     const Told told{std::string(loss_kind_name(l.kind)),
                     l.first,
                     l.last,
-                    l.events,
+                    l.count,
                     l.exact,
                     l.noticed_us,
-                    l.reader,
+                    l.owner,
                     l.cause};
     if (std::find(seen.begin(), seen.end(), told) != seen.end()) out.push_back(l);
   }

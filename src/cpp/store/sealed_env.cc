@@ -58,7 +58,7 @@ Status SealedEnv::replace_file(const std::string& path, uint64_t size, base::Fil
 Status check_key(Env& env, const std::string& dir, base::Aead* aead, bool writing, bool empty) {
   WALLE_ASSIGN(TwinFile note, TwinFile::open(env, dir + kKeyFile, kKeyKind));
   const std::string where = "'" + dir + "'";
-  const bool there = note.found() == TwinFile::Found::whole || note.found() == TwinFile::Found::mended;
+  const bool there = note.readable();
   if (note.found() == TwinFile::Found::damaged)
     return model_error("a damaged note of the key: neither copy has its checksum", "one whole copy", where,
                        "restore key.walk or key.walk.twin, or move the folder away");

@@ -31,6 +31,7 @@ class StateFile {
   static Result<std::unique_ptr<StateFile>> open(Env& env, std::string path, bool read_only = false);
 
   Found found() const { return found_; }
+  bool readable() const { return found_ == Found::whole || found_ == Found::mended; }
   std::optional<std::string> get(const std::string& key) const;
   // One number, as put_number() makes it; nullopt where there is no entry of that size.
   template <base::FixedWidth T>

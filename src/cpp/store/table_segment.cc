@@ -1,12 +1,11 @@
 #include "store/table_segment.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdio>
 
 #include "base/utf8.h"
 #include "store/journal_frame.h"
 #include "store/segment.h"
+#include "store/segment_manifest.h"
 
 namespace walle::store {
 
@@ -16,9 +15,7 @@ constexpr std::string_view kNumber = "#";           // columns that every row ha
 constexpr std::string_view kTime = "@";
 constexpr char kPresent = '?';  // 0 or 1 per row, where some have no value
 // Numbers of fixed width, so that a listing of the folder is in order.
-constexpr size_t kDigits = 16;
 constexpr std::string_view kEnding = ".wtab";
-constexpr size_t kNameTail = 1 + kDigits + 1 + kDigits + kEnding.size();  // ".first-last.wtab"
 
 ColumnType stored_type(CellType type) {
   if (type == CellType::f64) return ColumnType::floats;
@@ -215,27 +212,17 @@ Result<TableColumns> read_table_segment(std::string_view bytes) {
 }
 
 std::string table_segment_name(std::string_view table, uint64_t first, uint64_t last) {
-  char out[kNameTail + 1];
-  std::snprintf(out, sizeof out, ".%016llx-%016llx", static_cast<unsigned long long>(first),
-                static_cast<unsigned long long>(last));
-  return std::string(table) + out + std::string(kEnding);
+  return std::string(table) + "." + segment_name(first, last, kEnding);
 }
 
 std::optional<TableSegmentName> parse_table_segment_name(std::string_view name) {
-  if (name.size() <= kNameTail || !name.ends_with(kEnding)) return std::nullopt;
-  const std::string_view tail = name.substr(name.size() - kNameTail);
-  if (tail[0] != '.' || tail[1 + kDigits] != '-') return std::nullopt;
-  TableSegmentName out{.table = std::string(name.substr(0, name.size() - kNameTail))};
-  const auto number = [](std::string_view digits, uint64_t& to) {
-    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), to, 16);
-    return code == std::errc() && end == digits.data() + digits.size();
-  };
-  const bool good = number(tail.substr(1, kDigits), out.first) &&
-                    number(tail.substr(2 + kDigits, kDigits), out.last) && out.first > 0 &&
-                    out.first <= out.last && out.last < kMaxSeq;
-  // One spelling: capital digits read the same and name another file.
-  if (!good || table_segment_name(out.table, out.first, out.last) != name) return std::nullopt;
-  return out;
+  constexpr size_t kTail = kSegmentNameBytes + kEnding.size();
+  if (name.size() <= kTail + 1 || name[name.size() - kTail - 1] != '.') return std::nullopt;
+  const auto numbers = parse_segment_name(name.substr(name.size() - kTail), kEnding);
+  if (!numbers) return std::nullopt;
+  return TableSegmentName{.table = std::string(name.substr(0, name.size() - kTail - 1)),
+                          .first = numbers->first,
+                          .last = numbers->last};
 }
 
 }  // namespace walle::store

@@ -17,7 +17,7 @@ Tables::Tables(Env& env, std::string dir, bool read_only)
 
 Tables::~Tables() = default;
 
-std::string Tables::path(const std::string& table, const TableSegment& segment) const {
+std::string Tables::path(const std::string& table, const SegmentEntry& segment) const {
   return dir_ + "/" + table_segment_name(table, segment.first, segment.last);
 }
 
@@ -55,8 +55,8 @@ Status Tables::declare(const TableDecl& decl, uint64_t since, uint64_t reserve) 
   live->entry.decl = decl;
   live->entry.since = since;
   // Numbers that are lost under this name are not given out again.
-  for (const TableLoss& l : losses_)
-    if (l.table == decl.name) live->entry.next = std::max(live->entry.next, l.last + 1);
+  for (const Loss& l : losses_)
+    if (l.owner == decl.name) live->entry.next = std::max(live->entry.next, l.last + 1);
   live->next = live->entry.next;
   live->entry.reserved = live->next + reserve;
   const auto added = live_.emplace(decl.name, std::move(live)).first;
@@ -76,7 +76,7 @@ Status Tables::drop(const std::string& name) {
     live_.insert(std::move(gone));
     return stored;
   }
-  for (const TableSegment& s : gone.mapped()->entry.segments) unlisted_.push_back(path(name, s));
+  for (const SegmentEntry& s : gone.mapped()->entry.segments) unlisted_.push_back(path(name, s));
   remove_files();
   return {};
 }
@@ -119,7 +119,7 @@ Result<TableInfo> Tables::info(const std::string& name) const {
   out.waiting = out.rows = live.waiting_rows;
   out.segments = live.entry.segments.size();
   out.removed = live.entry.removed;
-  for (const TableSegment& s : live.entry.segments) {
+  for (const SegmentEntry& s : live.entry.segments) {
     out.rows += s.rows;
     out.bytes += s.bytes;
   }
@@ -169,12 +169,12 @@ void Tables::apply(uint64_t number, uint64_t first, const TableRowsView& rows) {
 }
 
 void Tables::lose_rows(const TableRowsView& rows, uint64_t first, std::string cause) {
-  add_loss(losses_, {.kind = TableLossKind::manifest,
-                     .table = std::string(rows.table),
+  add_loss(losses_, {.kind = LossKind::manifest,
                      .first = first,
                      .last = first + rows.rows - 1,
-                     .rows = rows.rows,
+                     .count = rows.rows,
                      .noticed_us = env_.wall_us(),
+                     .owner = std::string(rows.table),
                      .cause = std::move(cause)});
   unwritten_loss_ = true;
 }
@@ -197,14 +197,14 @@ Status Tables::lose_newest(const std::string& cause) {
   for (auto& [name, live] : live_) {
     TableEntry& e = live->entry;
     if (e.reserved < e.next) continue;  // no number can have been given out
-    TableLoss loss{.kind = TableLossKind::journal,
-                   .table = name,
-                   .first = e.next,
-                   .last = e.reserved,
-                   .rows = e.reserved - e.next + 1,
-                   .exact = false,
-                   .noticed_us = env_.wall_us(),
-                   .cause = cause};
+    Loss loss{.kind = LossKind::journal,
+              .first = e.next,
+              .last = e.reserved,
+              .count = e.reserved - e.next + 1,
+              .exact = false,
+              .noticed_us = env_.wall_us(),
+              .owner = name,
+              .cause = cause};
     e.floor = e.reserved + 1;
     add_loss(losses_, std::move(loss));
   }
@@ -217,12 +217,12 @@ Status Tables::settle() {
   bool changed = std::exchange(unwritten_loss_, false);
   for (auto& [name, live] : live_) {
     // Rows that the replay found are not lost.
-    for (TableLoss& l : losses_) {
-      const bool narrower = l.table == name && l.kind == TableLossKind::journal && !l.exact &&
+    for (Loss& l : losses_) {
+      const bool narrower = l.owner == name && l.kind == LossKind::journal && !l.exact &&
                             l.first < live->next && l.last >= live->next;
       if (!narrower) continue;
       l.first = live->next;
-      l.rows = l.last - l.first + 1;
+      l.count = l.last - l.first + 1;
       changed = true;
     }
     live->next = std::max(live->next, live->entry.floor);
@@ -230,16 +230,16 @@ Status Tables::settle() {
   return changed && !read_only_ ? write_manifest(compose()) : Status();
 }
 
-std::vector<TableLoss> Tables::losses() const {
+std::vector<Loss> Tables::losses() const {
   const std::lock_guard guard(lock_);
   return losses_;
 }
 
-Status Tables::acknowledge(const std::vector<TableLoss>& seen) {
+Status Tables::acknowledge(const std::vector<Loss>& seen) {
   const std::lock_guard writing(checkpointing_);
   const std::lock_guard guard(lock_);
-  std::vector<TableLoss> before = losses_;
-  for (const TableLoss& loss : seen) std::erase(losses_, loss);
+  std::vector<Loss> before = losses_;
+  for (const Loss& loss : seen) std::erase(losses_, loss);
   if (losses_.size() == before.size()) return {};
   Status stored = write_manifest(compose());
   if (!stored.ok()) losses_ = std::move(before);

@@ -95,9 +95,9 @@ class Tables {
   // Reads every segment, so that damage is told of before somebody looks.
   Status verify();
 
-  std::vector<TableLoss> losses() const;
+  std::vector<Loss> losses() const;
   // Forgets `seen`, as losses() gave them.
-  Status acknowledge(const std::vector<TableLoss>& seen);
+  Status acknowledge(const std::vector<Loss>& seen);
   const TablesReport& report() const { return report_; }
 
  private:
@@ -122,16 +122,16 @@ class Tables {
   void remove_files();
   // tables_read.cc
   std::optional<Snapshot> snapshot(const std::string& table) const;
-  Result<bool> read_segment(const std::string& table, const TableSegment& segment, TableColumns& out);
+  Result<bool> read_segment(const std::string& table, const SegmentEntry& segment, TableColumns& out);
   Result<bool> read_once(const std::string& table, const Snapshot& now, uint64_t from, uint64_t limit,
                          TableColumns& out);
-  Status lose_segment(const std::string& table, const TableSegment& segment, TableLossKind kind);
+  Status lose_segment(const std::string& table, const SegmentEntry& segment, LossKind kind);
 
   void lose_rows(const TableRowsView& rows, uint64_t first, std::string cause);
   Result<TableColumns> unknown(const std::string& table) const;
   TableManifest manifest() const;
   TableManifest compose() const;
-  std::string path(const std::string& table, const TableSegment& segment) const;
+  std::string path(const std::string& table, const SegmentEntry& segment) const;
 
   Env& env_;
   std::string dir_;
@@ -139,8 +139,8 @@ class Tables {
   mutable std::mutex lock_;
   std::mutex checkpointing_;  // taken first
   std::optional<TwinFile> manifest_file_;
-  uint64_t applied_ = 0;           // of the manifest
-  std::vector<TableLoss> losses_;  // of the manifest
+  uint64_t applied_ = 0;      // of the manifest
+  std::vector<Loss> losses_;  // of the manifest
   std::map<std::string, std::unique_ptr<Live>, std::less<>> live_;
   // Files that nobody lists any more, or that only a manifest lists whose write failed half way: removed
   // behind the next one that succeeds. With checkpointing_.

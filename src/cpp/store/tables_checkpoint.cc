@@ -23,7 +23,7 @@ size_t piece_bytes(const TableDecl& decl) {
 
 // How many of the newest segments go into the next one. One that is larger than what is new stays: so a row
 // is written again at most as often as the rows of a table double, and small batches leave few files.
-size_t segments_to_merge(const std::vector<TableSegment>& segments, uint64_t rows, size_t most_bytes) {
+size_t segments_to_merge(const std::vector<SegmentEntry>& segments, uint64_t rows, size_t most_bytes) {
   size_t count = 0;
   int64_t bytes = 0;
   for (auto s = segments.rbegin(); s != segments.rend() && s->rows <= rows; ++s, ++count) {
@@ -35,12 +35,12 @@ size_t segments_to_merge(const std::vector<TableSegment>& segments, uint64_t row
 }
 
 // Oldest segments above the table's limits, out of the list.
-std::vector<TableSegment> expire(TableEntry& e, int64_t now) {
-  std::vector<TableSegment> gone;
+std::vector<SegmentEntry> expire(TableEntry& e, int64_t now) {
+  std::vector<SegmentEntry> gone;
   int64_t total = 0;
-  for (const TableSegment& s : e.segments) total += s.bytes;
+  for (const SegmentEntry& s : e.segments) total += s.bytes;
   while (!e.segments.empty()) {
-    const TableSegment s = e.segments.front();
+    const SegmentEntry s = e.segments.front();
     const bool over = total > e.decl.max_bytes && e.segments.size() > 1;
     // By the newest row of a segment: none goes before all of it is too old.
     const bool old = e.decl.max_age_us > 0 && s.max_ts < now - e.decl.max_age_us;
@@ -61,7 +61,7 @@ struct Tables::Batch {
   std::vector<std::shared_ptr<const Chunk>> chunks;
   uint64_t rows = 0;
   std::vector<std::string> written, replaced;  // paths
-  std::vector<TableLoss> losses;
+  std::vector<Loss> losses;
 };
 
 std::vector<Tables::Batch> Tables::take_batches() {
@@ -82,7 +82,7 @@ std::vector<Tables::Batch> Tables::take_batches() {
 Status Tables::write_segment(Batch& batch, const TableSegmentBuilder& rows) {
   const base::TraceSpan span("table.write", static_cast<int64_t>(rows.rows()));
   const TableColumns& columns = rows.columns();
-  TableSegment s{.first = columns.numbers.front(),
+  SegmentEntry s{.first = columns.numbers.front(),
                  .last = columns.numbers.back(),
                  .rows = columns.rows(),
                  .min_ts = *std::ranges::min_element(columns.ts),
@@ -97,12 +97,12 @@ Status Tables::write_segment(Batch& batch, const TableSegmentBuilder& rows) {
 
 Status Tables::write_batch(Batch& batch) {
   const size_t most = piece_bytes(batch.entry.decl);
-  std::vector<TableSegment>& segments = batch.entry.segments;
+  std::vector<SegmentEntry>& segments = batch.entry.segments;
   TableSegmentBuilder builder(batch.entry.decl);
   size_t bytes = 0;
   size_t merged = segments_to_merge(segments, batch.rows, most);
   for (; merged > 0; --merged) {
-    const TableSegment s = segments[segments.size() - merged];
+    const SegmentEntry s = segments[segments.size() - merged];
     auto file = env_.read_file(path(batch.table, s));
     auto rows = file.ok() ? read_table_segment(*file) : Result<TableColumns>(file.take_error());
     // One that does not read stays as it is, and those before it: whoever reads the table tells of it.
@@ -122,12 +122,12 @@ Status Tables::write_batch(Batch& batch) {
     if (!builder.add(chunk->first, chunk->columns, chunk->bytes)) {
       const uint64_t read = builder.rows() - before;
       if (read >= chunk->rows) continue;
-      add_loss(batch.losses, {.kind = TableLossKind::journal,
-                              .table = batch.table,
+      add_loss(batch.losses, {.kind = LossKind::journal,
                               .first = chunk->first + read,
                               .last = chunk->first + chunk->rows - 1,
-                              .rows = chunk->rows - read,
+                              .count = chunk->rows - read,
                               .noticed_us = env_.wall_us(),
+                              .owner = batch.table,
                               .cause = "a commit with rows that are none of this table"});
     }
     bytes += chunk->bytes.size();
@@ -162,8 +162,8 @@ Status Tables::write_batches(std::vector<Batch>& batches, bool& changed) {
   const int64_t now = env_.wall_us();
   for (Batch& b : batches) {
     if (b.rows > 0) WALLE_TRY(write_batch(b));
-    const std::vector<TableSegment> gone = expire(b.entry, now);
-    for (const TableSegment& s : gone) b.replaced.push_back(path(b.table, s));
+    const std::vector<SegmentEntry> gone = expire(b.entry, now);
+    for (const SegmentEntry& s : gone) b.replaced.push_back(path(b.table, s));
     if (!gone.empty())
       base::log(base::LogLevel::info, "result table '" + b.table + "': rows up to number " +
                                           std::to_string(gone.back().last) + " left by size or age");
@@ -182,7 +182,7 @@ Status Tables::checkpoint(uint64_t number, uint64_t reserve) {
   next.applied = number;
   for (Batch& b : batches) {
     b.entry.reserved = b.entry.next + reserve;
-    for (TableLoss& l : b.losses) add_loss(next.losses, std::move(l));
+    for (Loss& l : b.losses) add_loss(next.losses, std::move(l));
     *next.find(b.table) = b.entry;
   }
   if (status.ok()) status = write_manifest(next);

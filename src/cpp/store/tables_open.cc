@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kManifestFile = "/tables.wals";
 constexpr const char* kManifestKind = "TABL";
 
-TableSegment segment_of(const TableColumns& rows, int64_t bytes) {
+SegmentEntry segment_of(const TableColumns& rows, int64_t bytes) {
   return {.first = rows.numbers.front(),
           .last = rows.numbers.back(),
           .rows = rows.rows(),
@@ -26,11 +26,8 @@ Result<std::unique_ptr<Tables>> Tables::open(Env& env, std::string dir, Access a
   if (!read_only) WALLE_TRY(env.make_dirs(dir));
   auto tables = std::unique_ptr<Tables>(new Tables(env, std::move(dir), read_only));
   WALLE_TRY(tables->load(access == Access::existing));
-  for (const TableLoss& l : tables->losses_)
-    base::log(base::LogLevel::warning, "result table '" + l.table + "': " + std::to_string(l.rows) +
-                                           " rows between " + std::to_string(l.first) + " and " +
-                                           std::to_string(l.last) + " are lost" +
-                                           (l.exact ? "" : " at most") + ": " + l.cause);
+  for (const Loss& l : tables->losses_)
+    base::log(base::LogLevel::warning, "result table '" + l.owner + "': " + loss_text(l, "rows"));
   return tables;
 }
 
@@ -44,8 +41,7 @@ Status Tables::load(bool existing) {
   std::vector<std::string> files = listed.ok() ? *std::move(listed) : std::vector<std::string>();
   const std::vector<std::string> all = files;
   std::erase_if(files, [](const std::string& f) { return !parse_table_segment_name(f); });
-  const bool there = found == TwinFile::Found::whole || found == TwinFile::Found::mended;
-  auto manifest = there ? TableManifest::parse(manifest_file_->content()) : std::nullopt;
+  auto manifest = manifest_file_->readable() ? TableManifest::parse(manifest_file_->content()) : std::nullopt;
   if (manifest) {
     applied_ = manifest->applied;
     losses_ = std::move(manifest->losses);
@@ -70,18 +66,18 @@ Status Tables::load(bool existing) {
 // somebody reads it or verify() does: decoding all of them would make a start as slow as a table is large.
 Status Tables::find_segments(const std::vector<std::string>& files) {
   for (auto& [name, live] : live_) {
-    const std::vector<TableSegment> listed = live->entry.segments;
-    for (const TableSegment& s : listed) {
+    const std::vector<SegmentEntry> listed = live->entry.segments;
+    for (const SegmentEntry& s : listed) {
       const std::string file = table_segment_name(name, s.first, s.last);
       const bool there = std::ranges::binary_search(files, file);
       if (there && env_.file_size(dir_ + "/" + file) == s.bytes) continue;
-      std::erase_if(live->entry.segments, [&](const TableSegment& o) { return o.first == s.first; });
-      add_loss(losses_, {.kind = there ? TableLossKind::damaged_segment : TableLossKind::missing_segment,
-                         .table = name,
+      std::erase_if(live->entry.segments, [&](const SegmentEntry& o) { return o.first == s.first; });
+      add_loss(losses_, {.kind = there ? LossKind::damaged_segment : LossKind::missing_segment,
                          .first = s.first,
                          .last = s.last,
-                         .rows = s.rows,
+                         .count = s.rows,
                          .noticed_us = env_.wall_us(),
+                         .owner = name,
                          .cause = "the file " + file + (there ? " is cut or grown" : " is gone")});
       if (!there) continue;
       ++report_.damaged_segments;
@@ -112,13 +108,13 @@ Status Tables::rebuild(const std::vector<std::string>& files) {
     if (!good) {
       ++report_.damaged_segments;
       aside_.push_back(file);
-      add_loss(losses_, {.kind = TableLossKind::damaged_segment,
-                         .table = n.table,
+      add_loss(losses_, {.kind = LossKind::damaged_segment,
                          .first = n.first,
                          .last = n.last,
-                         .rows = n.last - n.first + 1,
+                         .count = n.last - n.first + 1,
                          .exact = false,
                          .noticed_us = env_.wall_us(),
+                         .owner = n.table,
                          .cause = "the file " + file + " does not read"});
       continue;
     }
@@ -132,13 +128,13 @@ Status Tables::rebuild(const std::vector<std::string>& files) {
   for (auto& [name, live] : live_) {
     live->entry.next = live->next;
     live->entry.reserved = live->next - 1;
-    for (const TableSegment& s : live->entry.segments) live->entry.decl.max_bytes += s.bytes;
-    add_loss(losses_, {.kind = TableLossKind::manifest,
-                       .table = name,
+    for (const SegmentEntry& s : live->entry.segments) live->entry.decl.max_bytes += s.bytes;
+    add_loss(losses_, {.kind = LossKind::manifest,
                        .first = 1,
                        .last = live->next - 1,
                        .exact = false,
                        .noticed_us = env_.wall_us(),
+                       .owner = name,
                        .cause = "both copies of tables.wals were damaged or removed: rows that were lost "
                                 "before, limits and empty tables are not known any more"});
   }
@@ -147,15 +143,10 @@ Status Tables::rebuild(const std::vector<std::string>& files) {
 
 // Behind the manifest: what is gone is written down by now.
 Status Tables::clear_files(const std::vector<std::string>& files) {
-  for (const std::string& name : aside_) {
-    // Kept, not deleted: somebody may want to look.
-    WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + name));
-    WALLE_TRY(env_.replace_file(dir_ + "/" + name + ".damaged", bytes));
-    WALLE_TRY(env_.remove_file(dir_ + "/" + name));
-  }
+  for (const std::string& name : aside_) WALLE_TRY(store::set_aside(env_, dir_ + "/" + name));
   std::vector<std::string> listed;
   for (const auto& [name, live] : live_)
-    for (const TableSegment& s : live->entry.segments)
+    for (const SegmentEntry& s : live->entry.segments)
       listed.push_back(table_segment_name(name, s.first, s.last));
   for (const std::string& f : files) {
     const bool draft = f.ends_with(".wtab.new");

@@ -25,7 +25,7 @@ struct Tables::Live {
 
 struct Tables::Snapshot {
   TableDecl decl;
-  std::vector<TableSegment> segments;
+  std::vector<SegmentEntry> segments;
   std::vector<std::shared_ptr<const Chunk>> chunks;
 };
 

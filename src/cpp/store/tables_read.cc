@@ -43,7 +43,7 @@ std::optional<Tables::Snapshot> Tables::snapshot(const std::string& table) const
 }
 
 // False: the list has changed meanwhile, and this segment is not in it any more.
-Result<bool> Tables::read_segment(const std::string& table, const TableSegment& segment, TableColumns& out) {
+Result<bool> Tables::read_segment(const std::string& table, const SegmentEntry& segment, TableColumns& out) {
   const std::string file = path(table, segment);
   auto bytes = env_.read_file(file);
   if (bytes.ok()) {
@@ -55,33 +55,32 @@ Result<bool> Tables::read_segment(const std::string& table, const TableSegment& 
   }
   const bool there = env_.file_size(file) >= 0;
   const auto now = snapshot(table);
-  const auto same = [&](const TableSegment& s) { return s.first == segment.first && s.last == segment.last; };
+  const auto same = [&](const SegmentEntry& s) { return s.first == segment.first && s.last == segment.last; };
   if (!now || std::ranges::none_of(now->segments, same)) return false;
   // The disk may be asked again; nothing is decided by an error of it.
   if (there && !bytes.ok()) return bytes.take_error();
-  WALLE_TRY(
-      lose_segment(table, segment, there ? TableLossKind::damaged_segment : TableLossKind::missing_segment));
+  WALLE_TRY(lose_segment(table, segment, there ? LossKind::damaged_segment : LossKind::missing_segment));
   return false;
 }
 
-Status Tables::lose_segment(const std::string& table, const TableSegment& segment, TableLossKind kind) {
+Status Tables::lose_segment(const std::string& table, const SegmentEntry& segment, LossKind kind) {
   const std::lock_guard writing(checkpointing_);
   const std::string file = table_segment_name(table, segment.first, segment.last);
-  const bool damaged = kind == TableLossKind::damaged_segment;
+  const bool damaged = kind == LossKind::damaged_segment;
   {
     const std::lock_guard guard(lock_);
     const auto found = live_.find(table);
     if (found == live_.end()) return {};
-    const auto same = [&](const TableSegment& s) {
+    const auto same = [&](const SegmentEntry& s) {
       return s.first == segment.first && s.last == segment.last;
     };
     if (std::erase_if(found->second->entry.segments, same) == 0) return {};
     add_loss(losses_, {.kind = kind,
-                       .table = table,
                        .first = segment.first,
                        .last = segment.last,
-                       .rows = segment.rows,
+                       .count = segment.rows,
                        .noticed_us = env_.wall_us(),
+                       .owner = table,
                        .cause = "the file " + file + (damaged ? " does not read" : " is gone")});
     report_.damaged_segments += damaged;
   }
@@ -90,16 +89,13 @@ Status Tables::lose_segment(const std::string& table, const TableSegment& segmen
                                          (damaged ? " does not read" : " is gone"));
   if (read_only_) return {};
   WALLE_TRY(write_manifest(manifest()));
-  if (!damaged) return {};
-  WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + file));
-  WALLE_TRY(env_.replace_file(dir_ + "/" + file + ".damaged", bytes));
-  return env_.remove_file(dir_ + "/" + file);
+  return damaged ? set_aside(env_, dir_ + "/" + file) : Status();
 }
 
 // False: to be done again with what there is now.
 Result<bool> Tables::read_once(const std::string& table, const Snapshot& from_now, uint64_t from,
                                uint64_t limit, TableColumns& out) {
-  for (const TableSegment& s : from_now.segments) {
+  for (const SegmentEntry& s : from_now.segments) {
     if (s.last < from) continue;
     if (out.rows() >= limit) return true;
     TableColumns rows;
@@ -166,7 +162,7 @@ Status Tables::verify() {
   for (const std::string& name : names) {
     const auto now = snapshot(name);
     if (!now) continue;
-    for (const TableSegment& s : now->segments) {
+    for (const SegmentEntry& s : now->segments) {
       TableColumns rows;
       WALLE_TRY(read_segment(name, s, rows));
     }

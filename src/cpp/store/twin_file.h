@@ -35,6 +35,7 @@ class TwinFile {
   static Result<TwinFile> open(Env& env, std::string path, std::string kind, size_t most = kMaxTwinBytes);
 
   Found found() const { return found_; }
+  bool readable() const { return found_ == Found::whole || found_ == Found::mended; }
   const std::string& content() const { return content_; }  // empty where none was found
   // The copies as they should be, if they are not. A failure (a full or read-only disk) costs nothing yet.
   Status mend();

@@ -308,11 +308,11 @@ TEST(Tables, LossesStayUntilAcknowledgedAndNumbersAreNotReused) {
   env.file(second)[90] ^= 1;  // of the same size: found when it is read
   tables = opened(env);
   ASSERT_EQ(tables->losses().size(), 1u);
-  EXPECT_EQ(tables->losses()[0].kind, TableLossKind::missing_segment);
+  EXPECT_EQ(tables->losses()[0].kind, LossKind::missing_segment);
   expect_rows(*tables->read("clicks"), 151, 175);
   ASSERT_EQ(tables->losses().size(), 2u);
-  EXPECT_EQ(tables->losses()[1].kind, TableLossKind::damaged_segment);
-  EXPECT_EQ(tables->losses()[1].rows, 50u);
+  EXPECT_EQ(tables->losses()[1].kind, LossKind::damaged_segment);
+  EXPECT_EQ(tables->losses()[1].count, 50u);
   EXPECT_GE(env.file_size(second + ".damaged"), 0);
   for (int open = 0; open < 2; ++open) {
     tables = opened(env);
@@ -353,7 +353,7 @@ TEST(Tables, ALostManifestIsRebuiltFromTheSegmentsAndSaysSo) {
   writer.replay(*tables);
   expect_all(*tables, 180);
   ASSERT_EQ(tables->losses().size(), 1u);
-  EXPECT_EQ(tables->losses()[0].kind, TableLossKind::manifest);
+  EXPECT_EQ(tables->losses()[0].kind, LossKind::manifest);
   EXPECT_EQ(tables->find("clicks")->columns, clicks().columns);
   // Removed before there was a segment: rows of frames are lost with the declaration, their numbers are not
   // given out again.
@@ -367,7 +367,7 @@ TEST(Tables, ALostManifestIsRebuiltFromTheSegmentsAndSaysSo) {
   tables = opened(other, Tables::Access::existing);
   second.replay(*tables);
   ASSERT_EQ(tables->losses().size(), 1u);
-  EXPECT_EQ(tables->losses()[0].rows, 7u);
+  EXPECT_EQ(tables->losses()[0].count, 7u);
   ASSERT_TRUE(tables->declare(clicks(), second.frame()).ok());
   EXPECT_EQ(tables->next_row("clicks"), 8u);
 }
@@ -398,13 +398,13 @@ TEST(Tables, FlippedBitsAreToldOf) {
     auto rows = tables->read("clicks");
     ASSERT_TRUE(rows.ok()) << rows.error().message();
     uint64_t lost = 0;
-    for (const TableLoss& l : tables->losses()) lost += l.rows;
+    for (const Loss& l : tables->losses()) lost += l.count;
     EXPECT_EQ(rows->rows() + lost, 70u);
     for (size_t i = 0; i < rows->rows(); ++i)
       ASSERT_EQ(rows->columns[1].ints[i], static_cast<int64_t>(rows->numbers[i]));
     tables = opened(env, Tables::Access::existing);
     uint64_t again = 0;
-    for (const TableLoss& l : tables->losses()) again += l.rows;
+    for (const Loss& l : tables->losses()) again += l.count;
     EXPECT_EQ(again, lost);
   }
 }

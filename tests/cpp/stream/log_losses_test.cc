@@ -31,7 +31,7 @@ void expect_loss(FaultEnv& env, const Expected& expected) {
     EXPECT_EQ(found[0].kind, expected.kind);
     EXPECT_EQ(found[0].first, expected.first);
     EXPECT_EQ(found[0].last, expected.last);
-    EXPECT_EQ(found[0].events, expected.events);
+    EXPECT_EQ(found[0].count, expected.events);
     EXPECT_FALSE(found[0].cause.empty());
     if (open == 0) continue;
     ASSERT_TRUE(log->acknowledge(found).ok());
@@ -125,7 +125,7 @@ TEST(LogLosses, EveryByteOfTheJournalsHeaderCostsNoEventUntold) {
     auto log = open_log(env);
     ASSERT_TRUE(log);
     uint64_t told = 0;
-    for (const Loss& loss : losses(*log)) told += loss.events;
+    for (const Loss& loss : losses(*log)) told += loss.count;
     EXPECT_GE(numbers(*log).size() + told, 80u) << at;
     EXPECT_GT(put(*log, env.wall_us())->seq, 80u) << at;
   }
@@ -148,10 +148,10 @@ TEST(LogLosses, WhatQuotaRemovedUnreadIsCountedPerReader) {
   const std::vector<Loss> found = losses(*log);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, LossKind::quota);
-  EXPECT_EQ(found[0].reader, "slow");
+  EXPECT_EQ(found[0].owner, "slow");
   EXPECT_EQ(found[0].first, 6u);
   EXPECT_EQ(found[0].last, first - 1);
-  EXPECT_EQ(found[0].events, first - 6);
+  EXPECT_EQ(found[0].count, first - 6);
   log.reset();
   EXPECT_EQ(losses(*open_log(env)), found);
 }
@@ -171,7 +171,7 @@ TEST(LogLosses, WhatAgeRemovedUnreadIsCountedToo) {
   }
   ASSERT_EQ(losses(*log).size(), 1u);
   EXPECT_EQ(losses(*log)[0].kind, LossKind::age);
-  EXPECT_EQ(losses(*log)[0].events, 6u);
+  EXPECT_EQ(losses(*log)[0].count, 6u);
 }
 
 TEST(LogLosses, APlaceBeyondTheEndIsAnError) {
@@ -207,14 +207,13 @@ TEST(LogManifest, ReadsBackAndRefusesEveryCutAndTail) {
   manifest.reserved = 900;
   manifest.newest = 100;
   manifest.compacted = 80;
-  manifest.segments.push_back({.file = segment_name(1, 80),
-                               .first_seq = 1,
-                               .last_seq = 80,
+  manifest.segments.push_back({.first = 1,
+                               .last = 80,
+                               .rows = 70,
                                .min_ts = kLeastTimeUs,
                                .max_ts = kLeastTimeUs + 9,
-                               .bytes = 1234,
-                               .rows = 70});
-  manifest.add({.kind = LossKind::quota, .first = 1, .last = 9, .events = 9, .reader = "r", .cause = "c"});
+                               .bytes = 1234});
+  manifest.add({.kind = LossKind::quota, .first = 1, .last = 9, .count = 9, .owner = "r", .cause = "c"});
   manifest.erasing = {5, 6, 70};
   const std::string bytes = manifest.serialize();
   const auto read = LogManifest::parse(bytes);
@@ -222,7 +221,7 @@ TEST(LogManifest, ReadsBackAndRefusesEveryCutAndTail) {
   EXPECT_EQ(read->serialize(), bytes);
   EXPECT_EQ(read->losses, manifest.losses);
   EXPECT_EQ(read->erasing, manifest.erasing);
-  EXPECT_EQ(read->segments[0].file, manifest.segments[0].file);
+  EXPECT_EQ(file_of(read->segments[0]), "0000000000000001-0000000000000050.wseg");
   for (size_t size = 0; size < bytes.size(); ++size)
     EXPECT_FALSE(LogManifest::parse(bytes.substr(0, size))) << size;
   EXPECT_FALSE(LogManifest::parse(bytes + '\0'));
@@ -234,8 +233,8 @@ TEST(LogManifest, NewsOfOneLossIsNotAnother) {
     manifest.add({.kind = kind,
                   .first = first,
                   .last = last,
-                  .events = last - first + 1,
-                  .reader = reader,
+                  .count = last - first + 1,
+                  .owner = reader,
                   .cause = "c"});
   };
   lose(LossKind::journal, 10, 20);
@@ -245,13 +244,13 @@ TEST(LogManifest, NewsOfOneLossIsNotAnother) {
   lose(LossKind::quota, 6, 9, "a");
   lose(LossKind::quota, 6, 9, "b");
   ASSERT_EQ(manifest.losses.size(), 4u);
-  EXPECT_EQ(manifest.losses[0].events, 11u);
-  EXPECT_EQ(manifest.losses[2].events, 9u);
+  EXPECT_EQ(manifest.losses[0].count, 11u);
+  EXPECT_EQ(manifest.losses[2].count, 9u);
   EXPECT_EQ(manifest.losses[2].last, 9u);
   for (uint64_t n = 0; n < 5000; ++n) lose(LossKind::damaged_segment, 100 + 2 * n, 100 + 2 * n);
   EXPECT_LE(manifest.losses.size(), 1024u);
   uint64_t told = 0;
-  for (const Loss& loss : manifest.losses) told += loss.kind == LossKind::damaged_segment ? loss.events : 0;
+  for (const Loss& loss : manifest.losses) told += loss.kind == LossKind::damaged_segment ? loss.count : 0;
   EXPECT_EQ(told, 5000u) << "their sum is never cut";
 }
 
@@ -276,7 +275,7 @@ TEST(LogLosses, EveryFailingOperationOfAnOpenLeavesTheLossTold) {
     auto log = open_log(env);
     ASSERT_TRUE(log) << k;
     uint64_t told = 0;
-    for (const Loss& loss : losses(*log)) told += loss.events;
+    for (const Loss& loss : losses(*log)) told += loss.count;
     EXPECT_GE(told, 40u) << k;
     EXPECT_GT(put(*log, env.wall_us())->seq, 80u) << k;
     EXPECT_EQ(numbers(*log).size(), 41u) << k;

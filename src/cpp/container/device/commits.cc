@@ -167,7 +167,7 @@ Status Commits::drop(const std::string& table) {
   return tables_->drop(table);
 }
 
-Status Commits::acknowledge(const std::vector<store::TableLoss>& seen) {
+Status Commits::acknowledge(const std::vector<store::Loss>& seen) {
   WALLE_TRY(check_process());
   return tables_->acknowledge(seen);
 }

@@ -77,7 +77,7 @@ class Commits {
   Status declare(const store::TableDecl& decl);
   Status drop(const std::string& table);
   store::Tables& tables() { return *tables_; }
-  Status acknowledge(const std::vector<store::TableLoss>& seen);
+  Status acknowledge(const std::vector<store::Loss>& seen);
 
   stream::EgressGate& gate() { return *gate_; }
   const stream::Outbox& outbox() const { return *outbox_; }

@@ -89,7 +89,7 @@ Result<uint64_t> Commits::check_files(const store::JournalRecovery& found, size_
   const uint64_t in_parts = std::max({tables_->applied(), gate_->applied(), outbox_->applied(),
                                       state_->number<uint64_t>(kApplied).value_or(0)});
   const uint64_t kept = found.last_seq + found.lost;
-  const bool there = state_->found() == Found::whole || state_->found() == Found::mended;
+  const bool there = state_->readable();
   const auto applied = state_->number<uint64_t>(kApplied);
   const auto newest = state_->number<uint64_t>(kNewest);
   // A folder that was never opened to the end has no commits, whatever files a crash left of it.

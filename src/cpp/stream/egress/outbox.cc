@@ -54,7 +54,7 @@ Result<std::unique_ptr<Outbox>> Outbox::open(Env& env, const std::string& path, 
   WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kKind));
   using Found = store::TwinFile::Found;
   const Found found = file.found();
-  const bool there = found == Found::whole || found == Found::mended;
+  const bool there = file.readable();
   auto made = std::unique_ptr<Outbox>(new Outbox(std::move(file), options, access == Access::read_only));
   if (there && made->parse(made->file_.content())) {
     if (access != Access::read_only) (void)made->file_.mend().ok();  // the other copy serves

@@ -202,14 +202,14 @@ Result<Event> EventLog::append(Event e, bool durable) {
 
 uint64_t EventLog::last_seq() const {
   if (journal_) return journal_->last_seq();
-  const uint64_t in_segments = manifest_.segments.empty() ? 0 : manifest_.segments.back().last_seq;
+  const uint64_t in_segments = manifest_.segments.empty() ? 0 : manifest_.segments.back().last;
   return std::max(copy_.last_seq(), in_segments);
 }
 
 int64_t EventLog::segment_bytes() const {
   const std::lock_guard lock(files_);
   int64_t total = 0;
-  for (const LogSegment& s : manifest_.segments) total += s.bytes;
+  for (const store::SegmentEntry& s : manifest_.segments) total += s.bytes;
   return total;
 }
 

@@ -163,7 +163,7 @@ class EventLog {
   Status retain();
   // event_log_erase.cc
   Status finish_erasing();
-  Status erase_in(LogSegment& segment);
+  Status erase_in(store::SegmentEntry& segment);
 
   Status check_event(const Event& e);
   Result<uint64_t> commit(const Event& e, size_t size);

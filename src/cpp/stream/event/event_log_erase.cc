@@ -75,7 +75,7 @@ Status EventLog::finish_erasing() {
   report_.erased = manifest_.erased;
   if (manifest_.erasing.empty()) return {};
   const uint64_t events = manifest_.erasing.size();
-  for (LogSegment& segment : manifest_.segments) WALLE_TRY(erase_in(segment));
+  for (store::SegmentEntry& segment : manifest_.segments) WALLE_TRY(erase_in(segment));
   // Released frames read until they are overwritten, and what was set aside cannot be searched.
   WALLE_TRY(journal_->clear_released());
   WALLE_ASSIGN(const auto files, env_.list_files(dir_));
@@ -87,10 +87,10 @@ Status EventLog::finish_erasing() {
   return store_manifest();
 }
 
-Status EventLog::erase_in(LogSegment& segment) {
-  const auto begin = std::ranges::lower_bound(manifest_.erasing, segment.first_seq);
-  if (begin == manifest_.erasing.end() || *begin > segment.last_seq) return {};
-  const std::string path = dir_ + "/" + segment.file;
+Status EventLog::erase_in(store::SegmentEntry& segment) {
+  const auto begin = std::ranges::lower_bound(manifest_.erasing, segment.first);
+  if (begin == manifest_.erasing.end() || *begin > segment.last) return {};
+  const std::string path = dir_ + "/" + file_of(segment);
   WALLE_ASSIGN(const std::string bytes, env_.read_file(path));
   WALLE_ASSIGN(store::SegmentReader old, store::SegmentReader::open(bytes));
   EventSegmentBuilder builder(catalog_);
@@ -101,7 +101,7 @@ Status EventLog::erase_in(LogSegment& segment) {
   store::Segment next = builder.finish();
   // One without events stays, as the place of their numbers and with their times: what comes behind it is not
   // earlier.
-  if (next.rows == 0) next.first_seq = segment.first_seq;
+  if (next.rows == 0) next.first_seq = segment.first;
   next.min_ts = old.min_ts();
   next.max_ts = old.max_ts();
   const std::string made = store::encode_segment(next);

@@ -72,18 +72,17 @@ Result<bool> EventLog::write_segment() {
   const uint64_t last = builder.last_seq();
   const store::Segment segment = builder.finish();
   const std::string bytes = store::encode_segment(segment);
-  const std::string name = segment_name(first, last);
+  const store::SegmentEntry entry{.first = first,
+                                  .last = last,
+                                  .rows = segment.rows,
+                                  .min_ts = segment.min_ts,
+                                  .max_ts = segment.max_ts,
+                                  .bytes = static_cast<int64_t>(bytes.size())};
   // The frames first: a power loss must not leave a journal that ends before what is said to have left it.
   WALLE_TRY(journal_->sync_frames());
   // File, then manifest, then journal: whatever is cut off here is finished by the next open.
-  WALLE_TRY(env_.replace_file(dir_ + "/" + name, bytes));
-  manifest_.segments.push_back({.file = name,
-                                .first_seq = first,
-                                .last_seq = last,
-                                .min_ts = segment.min_ts,
-                                .max_ts = segment.max_ts,
-                                .bytes = static_cast<int64_t>(bytes.size()),
-                                .rows = segment.rows});
+  WALLE_TRY(env_.replace_file(dir_ + "/" + file_of(entry), bytes));
+  manifest_.segments.push_back(entry);
   manifest_.compacted = last;
   // As many as the journal holds may come before the next time this is written.
   manifest_.reserved = std::max(manifest_.reserved, last_seq() + journal_->capacity() / kLeastFrame);
@@ -94,15 +93,16 @@ Result<bool> EventLog::write_segment() {
 
 namespace {
 // What goes with a segment although `reader`, at place `seq`, has not seen it.
-Loss unread(const LogSegment& s, LossKind kind, const std::string& reader, uint64_t seq, int64_t now_us) {
-  const uint64_t first = std::max(s.first_seq, seq + 1);
+Loss unread(const store::SegmentEntry& s, LossKind kind, const std::string& reader, uint64_t seq,
+            int64_t now_us) {
+  const uint64_t first = std::max(s.first, seq + 1);
   return {.kind = kind,
           .first = first,
-          .last = s.last_seq,
-          .events = std::min(s.rows, s.last_seq - first + 1),
-          .exact = first == s.first_seq || s.rows == s.last_seq - s.first_seq + 1,
+          .last = s.last,
+          .count = std::min(s.rows, s.last - first + 1),
+          .exact = first == s.first || s.rows == s.last - s.first + 1,
           .noticed_us = now_us,
-          .reader = reader,
+          .owner = reader,
           .cause = kind == LossKind::quota ? "removed for the quota before they were read"
                                            : "removed for their age before they were read"};
 }
@@ -111,25 +111,25 @@ Loss unread(const LogSegment& s, LossKind kind, const std::string& reader, uint6
 Status EventLog::retain() {
   const std::lock_guard lock(files_);
   int64_t total = 0;
-  for (const LogSegment& s : manifest_.segments) total += s.bytes;
+  for (const store::SegmentEntry& s : manifest_.segments) total += s.bytes;
   // By the newest event of a segment: none goes before all of it is too old.
   const int64_t now = env_.wall_us();
   const int64_t oldest = now - options_.max_age_us;
   const LogManifest before = manifest_;
   std::vector<std::string> gone;
   while (!manifest_.segments.empty()) {
-    const LogSegment s = manifest_.segments.front();
+    const store::SegmentEntry s = manifest_.segments.front();
     const bool over = total > options_.quota_bytes;
     if (!over && s.max_ts >= oldest) break;
     for (const std::string& reader : state_->readers()) {
       const auto seq = state_->cursor(reader);
-      if (seq.ok() && *seq < s.last_seq)
+      if (seq.ok() && *seq < s.last)
         manifest_.add(unread(s, over ? LossKind::quota : LossKind::age, reader, *seq, now));
     }
     total -= s.bytes;
-    manifest_.removed = s.last_seq;
+    manifest_.removed = s.last;
     manifest_.segments.erase(manifest_.segments.begin());
-    gone.push_back(s.file);
+    gone.push_back(file_of(s));
   }
   // Said before it is done: a file that is still there and no longer listed is removed by the next open.
   if (Status stored = store_manifest(); !stored.ok()) {

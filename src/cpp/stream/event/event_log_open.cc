@@ -13,11 +13,6 @@ constexpr const char* kManifestKind = "MNFT";
 // How often the thread looks: half of the time after which a sync is due.
 constexpr int64_t kLooksPerSync = 2;
 
-std::string told(const Loss& loss) {
-  return std::to_string(loss.events) + " events between " + std::to_string(loss.first) + " and " +
-         std::to_string(loss.last) + " are lost" + (loss.exact ? "" : " at most") + ": " + loss.cause;
-}
-
 // What an open had to mend is told even to those who never ask report().
 void log_report(const std::string& dir, const LogReport& report, const LogManifest& manifest) {
   const std::string where = "event log '" + dir + "': ";
@@ -29,8 +24,8 @@ void log_report(const std::string& dir, const LogReport& report, const LogManife
     base::log(base::LogLevel::warning, where + std::to_string(report.damaged_segments) +
                                            " segments do not read and were set aside as .damaged");
   for (const Loss& loss : manifest.losses)
-    if (loss.reader.empty() && !(loss.kind == LossKind::journal && report.journal.lost))
-      base::log(base::LogLevel::warning, where + told(loss));
+    if (loss.owner.empty() && !(loss.kind == LossKind::journal && report.journal.lost))
+      base::log(base::LogLevel::warning, where + store::loss_text(loss, "events"));
 }
 }  // namespace
 
@@ -121,8 +116,7 @@ Result<uint64_t> EventLog::load_manifest() {
   WALLE_ASSIGN(manifest_file_, open_manifest());
   const store::TwinFile::Found found = manifest_file_->found();
   auto manifest = LogManifest::parse(manifest_file_->content());
-  const bool there = found == store::TwinFile::Found::whole || found == store::TwinFile::Found::mended;
-  manifest_known_ = there && manifest;
+  manifest_known_ = manifest_file_->readable() && manifest;
   manifest_ = manifest_known_ ? std::move(*manifest) : LogManifest();
   report_.mended_copies = found == store::TwinFile::Found::mended;
   return manifest_known_ ? manifest_.compacted + 1 : 0;
@@ -172,14 +166,10 @@ Status EventLog::open_state() {
 // What was to be done with files once their loss is written down. A segment whose events the journal still
 // holds was written just before a crash: the journal lets them go now.
 Status EventLog::settle_segments() {
-  for (const std::string& name : found_.aside) {
-    // Kept, not deleted: somebody may want to look, and retention counts only what reads.
-    WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + name));
-    WALLE_TRY(env_.replace_file(dir_ + "/" + name + ".damaged", bytes));
-    WALLE_TRY(env_.remove_file(dir_ + "/" + name));
-  }
+  // Retention counts only what reads.
+  for (const std::string& name : found_.aside) WALLE_TRY(store::set_aside(env_, dir_ + "/" + name));
   for (const std::string& name : found_.removed) WALLE_TRY(env_.remove_file(dir_ + "/" + name));
-  const uint64_t last = manifest_.segments.empty() ? 0 : manifest_.segments.back().last_seq;
+  const uint64_t last = manifest_.segments.empty() ? 0 : manifest_.segments.back().last;
   manifest_.compacted = std::max(manifest_.compacted, last);
   return journal_->first_seq() <= manifest_.compacted ? journal_->release(manifest_.compacted) : Status();
 }
@@ -197,8 +187,8 @@ Status EventLog::recover_sequencer() {
   // The newest segment and the journal suffice: time and session are those of the newest event, and open
   // pages are not recovered.
   uint64_t from = 0;
-  for (const LogSegment& s : manifest_.segments) {
-    if (s.rows > 0) from = s.first_seq;
+  for (const store::SegmentEntry& s : manifest_.segments) {
+    if (s.rows > 0) from = s.first;
     sequencer_.not_before(s.max_ts);
   }
   WALLE_TRY(read(from, [&](const Event& e) {

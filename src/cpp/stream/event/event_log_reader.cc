@@ -36,13 +36,13 @@ Status EventLog::read_segments(const EventQuery& query, uint64_t& next,
                                const std::function<bool(const Event&)>& visit) {
   bool more = true;
   const uint64_t from = query.first();
-  for (const LogSegment& entry : manifest_.segments) {
-    if (entry.last_seq < from) continue;
-    if (!more || entry.first_seq > query.to || entry.min_ts > query.to_ts) break;
+  for (const store::SegmentEntry& entry : manifest_.segments) {
+    if (entry.last < from) continue;
+    if (!more || entry.first > query.to || entry.min_ts > query.to_ts) break;
     // Segments and journal may overlap after a crash, and no event comes twice.
-    next = std::max(next, entry.last_seq + 1);
+    next = std::max(next, entry.last + 1);
     if (entry.max_ts < query.from_ts) continue;
-    auto bytes = env_.read_file(dir_ + "/" + entry.file);
+    auto bytes = env_.read_file(dir_ + "/" + file_of(entry));
     if (!bytes.ok()) return bytes.take_error();
     WALLE_ASSIGN(store::SegmentReader segment, store::SegmentReader::open(*bytes));
     // All of it: no event of a segment that was damaged since is visited.

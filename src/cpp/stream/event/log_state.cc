@@ -24,9 +24,8 @@ Error lost_error(Text what) {
 Result<std::unique_ptr<LogState>> LogState::open(Env& env, const std::string& dir, bool has_catalog,
                                                  bool read_only) {
   WALLE_ASSIGN(auto file, store::StateFile::open(env, dir + kStateFile, read_only));
-  const store::StateFile::Found found = file->found();
+  const bool there = file->readable();
   auto made = std::unique_ptr<LogState>(new LogState(std::move(file)));
-  const bool there = found == store::StateFile::Found::whole || found == store::StateFile::Found::mended;
   if (!there) WALLE_TRY(made->begin(has_catalog, read_only));
   if (made->lost())
     base::log(base::LogLevel::warning, "event log '" + dir +

@@ -9,7 +9,7 @@ namespace walle::stream {
 namespace {
 
 // A segment file as the manifest lists it; nothing when it does not read.
-std::optional<LogSegment> entry_of(const std::string& file, const std::string& bytes) {
+std::optional<store::SegmentEntry> entry_of(const std::string& file, const std::string& bytes) {
   const auto name = parse_segment_name(file);
   auto segment = store::SegmentReader::open(bytes);
   // By its checksums, and of the columns only the numbers: unpacking all would make a start as slow as a log
@@ -23,23 +23,21 @@ std::optional<LogSegment> entry_of(const std::string& file, const std::string& b
       });
   // A copy under another segment's name would put events where they do not belong.
   if (!in_range) return std::nullopt;
-  return LogSegment{.file = file,
-                    .first_seq = name->first,
-                    .last_seq = name->last,
-                    .min_ts = segment->min_ts(),
-                    .max_ts = segment->max_ts(),
-                    .bytes = static_cast<int64_t>(bytes.size()),
-                    .rows = segment->rows()};
+  return store::SegmentEntry{.first = name->first,
+                             .last = name->last,
+                             .rows = segment->rows(),
+                             .min_ts = segment->min_ts(),
+                             .max_ts = segment->max_ts(),
+                             .bytes = static_cast<int64_t>(bytes.size())};
 }
 
-Loss loss_of(LossKind kind, const LogSegment& s, int64_t now_us, std::string cause) {
+Loss loss_of(LossKind kind, const store::SegmentEntry& s, int64_t now_us, std::string cause) {
   return {.kind = kind,
-          .first = s.first_seq,
-          .last = s.last_seq,
-          .events = s.rows,
-          .exact = true,
+          .first = s.first,
+          .last = s.last,
+          .count = s.rows,
           .noticed_us = now_us,
-          .reader = {},
+          .owner = {},
           .cause = std::move(cause)};
 }
 
@@ -50,17 +48,14 @@ class SegmentCount {
 
   Result<FoundSegments> count() {
     WALLE_ASSIGN(std::vector<std::string> files, env_.list_files(dir_));
-    std::erase_if(files, [](const std::string& f) {
-      const auto name = parse_segment_name(f);
-      return !name || segment_name(name->first, name->last) != f;
-    });
-    const std::vector<LogSegment> listed = std::move(manifest_.segments);
+    std::erase_if(files, [](const std::string& f) { return !parse_segment_name(f); });
+    const std::vector<store::SegmentEntry> listed = std::move(manifest_.segments);
     manifest_.segments.clear();
-    for (const LogSegment& s : listed) {
-      if (std::erase(files, s.file) > 0)
+    for (const store::SegmentEntry& s : listed) {
+      if (std::erase(files, file_of(s)) > 0)
         WALLE_TRY(known(s));
       else
-        manifest_.add(loss_of(LossKind::missing_segment, s, now_us_, "the file " + s.file + " is gone"));
+        manifest_.add(loss_of(LossKind::missing_segment, s, now_us_, "the file " + file_of(s) + " is gone"));
     }
     for (const std::string& file : files) WALLE_TRY(unknown(file));
     if (!manifest_known_) count_gaps();
@@ -68,32 +63,34 @@ class SegmentCount {
   }
 
  private:
-  Status known(const LogSegment& listed) {
-    WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + listed.file));
-    const auto entry = entry_of(listed.file, bytes);
+  Status known(const store::SegmentEntry& listed) {
+    const std::string file = file_of(listed);
+    WALLE_ASSIGN(const std::string bytes, env_.read_file(dir_ + "/" + file));
+    const auto entry = entry_of(file, bytes);
     if (!entry) return damaged(listed);
     // An erasure that a crash ended may have rewritten the file and not the list.
     if (entry->rows < listed.rows && manifest_.erasing.empty()) {
       Loss loss = loss_of(LossKind::damaged_segment, listed, now_us_,
-                          "the file " + listed.file + " holds fewer events than were written");
-      loss.events = listed.rows - entry->rows;
+                          "the file " + file + " holds fewer events than were written");
+      loss.count = listed.rows - entry->rows;
       manifest_.add(std::move(loss));
     }
     manifest_.segments.push_back(*entry);
     return {};
   }
 
-  Status damaged(const LogSegment& s) {
+  Status damaged(const store::SegmentEntry& s) {
     ++found_.damaged;
-    found_.aside.push_back(s.file);
-    manifest_.add(loss_of(LossKind::damaged_segment, s, now_us_, "the file " + s.file + " does not read"));
+    found_.aside.push_back(file_of(s));
+    manifest_.add(
+        loss_of(LossKind::damaged_segment, s, now_us_, "the file " + file_of(s) + " does not read"));
     return {};
   }
 
   // Written just before a crash and still in the journal, too; or put back by somebody; or of a log whose
   // manifest is gone.
   Status unknown(const std::string& file) {
-    const SegmentName name = *parse_segment_name(file);
+    const store::SegmentName name = *parse_segment_name(file);
     if (name.last <= manifest_.removed) {
       found_.removed.push_back(file);
       return {};
@@ -106,12 +103,10 @@ class SegmentCount {
       found_.aside.push_back(file);
       return {};
     }
-    if (!entry)
-      return damaged(
-          {.file = file, .first_seq = name.first, .last_seq = name.last, .rows = name.last - name.first + 1});
-    const auto at = std::ranges::lower_bound(manifest_.segments, name.first, {}, &LogSegment::first_seq);
-    const bool overlaps = (at != manifest_.segments.end() && at->first_seq <= name.last) ||
-                          (at != manifest_.segments.begin() && std::prev(at)->last_seq >= name.first);
+    if (!entry) return damaged({.first = name.first, .last = name.last, .rows = name.last - name.first + 1});
+    const auto at = std::ranges::lower_bound(manifest_.segments, name.first, {}, &store::SegmentEntry::first);
+    const bool overlaps = (at != manifest_.segments.end() && at->first <= name.last) ||
+                          (at != manifest_.segments.begin() && std::prev(at)->last >= name.first);
     if (overlaps)
       found_.aside.push_back(file);
     else
@@ -125,16 +120,16 @@ class SegmentCount {
     Loss loss{.kind = LossKind::manifest,
               .exact = false,
               .noticed_us = now_us_,
-              .reader = {},
+              .owner = {},
               .cause = "the record of segments and losses was lost: earlier losses are not known"};
     uint64_t next = 0;
-    for (const LogSegment& s : manifest_.segments) {
-      if (next > 0 && s.first_seq > next) {
-        if (loss.events == 0) loss.first = next;
-        loss.last = s.first_seq - 1;
-        loss.events += s.first_seq - next;
+    for (const store::SegmentEntry& s : manifest_.segments) {
+      if (next > 0 && s.first > next) {
+        if (loss.count == 0) loss.first = next;
+        loss.last = s.first - 1;
+        loss.count += s.first - next;
       }
-      next = s.last_seq + 1;
+      next = s.last + 1;
     }
     manifest_.add(std::move(loss));
   }
@@ -156,17 +151,17 @@ Result<FoundSegments> check_segments(Env& env, const std::string& dir, bool mani
 uint64_t check_journal(const store::JournalRecovery& journal, size_t capacity, bool manifest_known,
                        int64_t now_us, LogManifest& manifest) {
   const uint64_t kept = journal.last_seq + journal.lost;
-  const uint64_t in_segments = manifest.segments.empty() ? 0 : manifest.segments.back().last_seq;
+  const uint64_t in_segments = manifest.segments.empty() ? 0 : manifest.segments.back().last;
   const uint64_t elsewhere = std::max(manifest.compacted, in_segments);
   const auto lose = [&](uint64_t after, uint64_t last, bool exact, std::string cause) {
     if (last <= after) return;
     manifest.add({.kind = LossKind::journal,
                   .first = after + 1,
                   .last = last,
-                  .events = last - after,
+                  .count = last - after,
                   .exact = exact,
                   .noticed_us = now_us,
-                  .reader = {},
+                  .owner = {},
                   .cause = std::move(cause)});
   };
   if (journal.lost)

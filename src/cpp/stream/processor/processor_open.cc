@@ -58,7 +58,7 @@ Status Processor::Parts::open(Catalog catalog) {
 // Nothing yet, what a checkpoint wrote, or a loss.
 Status Processor::Parts::find_state(ProcessorState& state) {
   const store::TwinFile::Found found = file->found();
-  if (found == store::TwinFile::Found::whole || found == store::TwinFile::Found::mended) {
+  if (file->readable()) {
     auto decoded = decode_state(file->content());
     if (decoded.ok()) {
       state = std::move(*decoded);
@@ -138,8 +138,8 @@ Status Processor::Parts::replay() {
 Status Processor::Parts::count_missed() {
   WALLE_ASSIGN(const std::vector<Loss> losses, log->losses());
   for (const Loss& loss : losses) {
-    if ((!loss.reader.empty() && loss.reader != kMark) || loss.last <= seen) continue;
-    report.missed += std::min(loss.events, loss.last - std::max(loss.first, seen + 1) + 1);
+    if ((!loss.owner.empty() && loss.owner != kMark) || loss.last <= seen) continue;
+    report.missed += std::min(loss.count, loss.last - std::max(loss.first, seen + 1) + 1);
   }
   if (report.missed)
     base::log(base::LogLevel::warning,

@@ -385,7 +385,7 @@ TEST(Commits, ALostJournalIsToldOfAndItsNumbersAreNotReused) {
     for (int open = 0; open < 2; ++open) {
       auto commits = opened(env);
       ASSERT_FALSE(commits->tables().losses().empty()) << how;
-      EXPECT_EQ(commits->tables().losses()[0].kind, store::TableLossKind::journal);
+      EXPECT_EQ(commits->tables().losses()[0].kind, store::LossKind::journal);
       EXPECT_TRUE(commits->outbox().lost());
       EXPECT_FALSE(commits->gate().permit("t", "f", made(1)).ok());
       const uint64_t settled = commits->settled("t");
