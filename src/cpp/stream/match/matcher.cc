@@ -11,11 +11,6 @@
 
 namespace walle::stream {
 
-namespace {
-// Says nothing but what it is: no time that passes, no state of the app.
-bool is_ordinary(EventKind kind) { return kind != EventKind::timer && kind != EventKind::app_state; }
-}  // namespace
-
 Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
     : catalog_(catalog),
       options_(std::move(options)),
@@ -83,29 +78,7 @@ struct Matcher::Ended {
   }
 };
 
-// What an event asks of triggers is settled when triggers change: where all of them are of the device and
-// their trie is plain, and nothing waits for a time, this is all of it.
 void Matcher::step(const Event& e, FiringSink& sink) {
-  const bool known = e.event < kinds_.size();
-  const bool waits = !timers_.empty() || !idle_.empty();
-  if (plain_ == nullptr || !clock_.started || waits || !known || !is_ordinary(kinds_[e.event])) [[unlikely]]
-    return step_any(e, sink);
-  sink_ = &sink;
-  ++stats_.events;
-  clock_.last_seq = e.seq;
-  clock_.last_ts = e.ts;
-  clock_.now = std::max(clock_.now, e.ts);
-  const uint64_t key = clock_.next_key(e.ts);
-  memo_.event = &e;
-  memo_.stamp = key;
-  Partition& p = plain_->partitions[0];
-  plain_->trie.step_plain(e.event, e.page, key, p, memo_, true, Ended{this, plain_, &e});
-  p.previous = key;
-  if (!order_.empty()) [[unlikely]]
-    give_ended(e);
-}
-
-void Matcher::step_any(const Event& e, FiringSink& sink) {
   sink_ = &sink;
   ++stats_.events;
   if (!clock_.started) advance(e.ts, sink);

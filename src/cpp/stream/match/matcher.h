@@ -168,7 +168,6 @@ class Matcher {
 
   // matcher.cc
   struct Ended;
-  void step_any(const Event& e, FiringSink& sink);
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
   void arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key, const LimitKeys& keys);
   LimitKeys limit_keys(const Hot& hot, const Event& e) const;
@@ -188,7 +187,6 @@ class Matcher {
   void drop_cells(Group& g, uint16_t first);
   Status take_cells(Group& g, const CompiledTrigger& t, Extra& x, uint16_t absence);
   void renumber();
-  void learn_plain();
   // matcher_keys.cc
   Partitions partitions_of(Scope scope, const std::string& by) const;
   void fit_partitions(Group& g);
@@ -224,8 +222,6 @@ class Matcher {
   PredicateMemo memo_;
   std::vector<EventKind> kinds_;  // by event: beside each other, unlike the declarations
   std::vector<std::unique_ptr<Group>> groups_;
-  // The device's scope, where no other has triggers and its trie is plain: then a step looks no further.
-  Group* plain_ = nullptr;
   Numbered<Hot> hot_;
   Numbered<Extra> extras_;
   Numbered<Absence> absences_;

@@ -137,7 +137,6 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     g.trigger_ids[hot.local] = kNone;
     drop_last_free(g.trigger_ids);
     hot_.give_back(id);
-    learn_plain();
     return s.take_error();
   }
   if (needs_extra(t)) hot.extra = add_extra(t);
@@ -150,7 +149,6 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
     return s.take_error();
   }
   fit_partitions(g);
-  learn_plain();
   for (Partition& p : g.partitions)
     if (p.taken) p.barriers[hot.local] = clock_.key;  // only what starts from now on
   hot_[id].order = order_.take_place();
@@ -191,7 +189,6 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   drop_last_free(g.trigger_ids);
   hot_.give_back(id);
   forget_free_numbers(g);
-  learn_plain();
   --live_triggers_;
 }
 
@@ -219,19 +216,6 @@ void Matcher::renumber() {
   order_.start_over();
   for (const uint16_t id : ids) hot_[id].order = order_.take_place();
   timers_.renumber([&](uint16_t trigger) { return hot_[trigger].order; });
-}
-
-// Whether step() need not look further than the device's trie.
-void Matcher::learn_plain() {
-  plain_ = nullptr;
-  for (const auto& group : groups_) {
-    if (group->trigger_ids.empty()) continue;
-    if (plain_ != nullptr || group->scope != Scope::device || !group->trie.is_plain()) {
-      plain_ = nullptr;
-      return;
-    }
-    plain_ = group.get();
-  }
 }
 
 }  // namespace walle::stream

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stream/match/chain_edges.h"
@@ -56,14 +57,6 @@ class Trie {
   template <class Complete>
   void step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
             const Complete& complete);
-  // Nothing is found by wildcard or value, and nothing is noted for later: an event has one list. Until the
-  // next change.
-  bool is_plain() const { return !lists_.has_wildcards() && !lists_.has_values() && late_.empty(); }
-  // step() of such a trie.
-  template <class Complete>
-  void step_plain(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
-                  const Complete& complete);
-
   // Free numbers at the end are no longer counted by the capacities.
   void drop_last_free();
 
@@ -130,16 +123,6 @@ class Trie {
     if (a.value) lists_.note_field(TokenLists::token(a.event, a.page), a.value_field);
   }
   bool chains_on(uint16_t parent, const ResolvedStep& s, uint16_t gap, uint16_t guard) const;
-  Edge chain_edge(uint16_t parent, uint16_t node) const;
-  struct Chained {  // what an event leads on to in strict chains
-    Edge edges[kMaxSteps];
-    size_t count = 0;
-    struct {
-      uint16_t parent, terminal;
-    } ends[kMaxSteps];
-    size_t end_count = 0;
-  };
-  void follow_chains(uint32_t token, uint16_t list, Partition& p, Chained& found) const;
   Status check_room(const std::vector<ResolvedStep>& steps) const;
   uint16_t find_child(uint16_t parent, const ResolvedStep& s, const ResolvedStep* before, uint16_t gap,
                       uint16_t guard, uint16_t trigger) const;
@@ -173,9 +156,10 @@ class Trie {
   template <class Visit>
   void each_end(Visit&& visit) const;
 
+  static constexpr size_t kMostLists = 4 + 4 * kMaxFields;
   template <class Edges>
-  void walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const;
-  template <class Complete, bool kApart>
+  void walk_by_depth(Edges& walk, std::span<const uint16_t> lists) const;
+  template <class Complete>
   class Walk;  // one event through one partition: stream/match/trie_step.h
 
   std::vector<Node> nodes_;

@@ -17,13 +17,8 @@ inline uint64_t key_time(uint64_t key) { return key >> kKeyShift << kKeyShift; }
 
 // Conditions are computed without branches and slots written by selection: what an event does to an edge is
 // as good as random, and a wrong guess costs more than an edge.
-// `Apart`: what few events come to is out of line and gets a walk of its own, by value. So nobody has the
-// address of the walk that step_plain() makes, and of its parts only those exist that an event asks for.
-template <class Complete, bool kApart>
+template <class Complete>
 class Trie::Walk {
-  using Near = Walk<Complete, false>;
-  friend class Walk<Complete, true>;
-
  public:
   Walk(const Trie& trie, uint64_t key, Partition& p, PredicateMemo& memo, const Complete& complete)
       : trie_(trie),
@@ -36,7 +31,6 @@ class Trie::Walk {
         p_(p),
         memo_(memo),
         complete_(complete) {}
-  Near near() const { return {trie_, key_, p_, memo_, complete_}; }
 
   void note_guards(std::span<const GuardRef> guards) {
     for (const GuardRef& g : guards)
@@ -50,8 +44,6 @@ class Trie::Walk {
     });
   }
 
-  const PredicateMemo& memo() const { return memo_; }
-
   void ends(uint16_t list) {
     const std::span<const End> all = trie_.lists_.ends(list);
     const End* const last = all.data() + all.size();
@@ -63,19 +55,6 @@ class Trie::Walk {
     }
     few(all.data(), last);
   }
-  // All of a list but guards and its first step.
-  void rest(uint16_t list) {
-    const std::span<const End> ends_here = trie_.lists_.ends(list);
-    const std::span<const Edge> edges = trie_.lists_.edges_but_first_step(list);
-    const End* const last_end = ends_here.data() + ends_here.size();
-    const Edge* const last_edge = edges.data() + edges.size();
-    const bool many = (last_end - ends_here.data() > kMixed) | (last_edge - edges.data() > kMixed);
-    if (kApart && many) return rest_near(near(), list);
-    if (!kApart) ends(list);
-    if (!kApart) return all(edges);
-    few(ends_here.data(), last_end);
-    for (const Edge* at = edges.data(); at != last_edge; ++at) mixed(*at);
-  }
   void few(const End* at, const End* last) {
     for (const End* e = at; e != last; ++e) {
       const Slot parent = slot(e->parent);
@@ -86,7 +65,6 @@ class Trie::Walk {
 
   // The triggers of a list of terminals.
   void finish(uint16_t first, uint64_t start) {
-    if constexpr (kApart) return finish_near(near(), first, start);
     // Nearly every end has one trigger, and those that share their whole pattern are few.
     for (uint16_t t = first; t != kNone; t = trie_.terminals_[t].next) {
       const Terminal& done = trie_.terminals_[t];
@@ -104,10 +82,16 @@ class Trie::Walk {
     }
   }
 
+  // What an event leads on to in a strict chain.
+  struct Led {
+    uint16_t node;
+    uint64_t start;
+  };
+
   // The strict chains, told by what the event before has reached: ends are told at once, `led` is put aside
-  // until every other edge has been walked. Notes what this event reaches.
-  template <class Led>
-  size_t follow_chains(uint32_t token, uint16_t first_step, Led& led) {
+  // until every other edge has been walked. Notes what this event reaches; `first_step` is what its own token
+  // begins.
+  size_t follow_chains(uint32_t token, uint16_t first_step, Led (&led)[kMaxSteps]) {
     size_t count = 0;
     size_t i = 0;
     // At least one: of nothing live the answer is no, and whether anything is would be a guess.
@@ -144,17 +128,6 @@ class Trie::Walk {
   // Up to so many edges or ends of a token are walked in one mixed loop: choosing a loop per class would cost
   // a wrong guess per class. Longer lists run class by class.
   static constexpr ptrdiff_t kMixed = 4;
-
-  [[gnu::noinline]] static void rest_near(Near walk, uint16_t list) { walk.rest(list); }
-  [[gnu::noinline]] static void finish_near(Near walk, uint16_t first, uint64_t start) {
-    walk.finish(first, start);
-  }
-  [[gnu::noinline]] static bool slow_near(Near walk, const Edge& e, const Slot& parent) {
-    return walk.slow(e, parent);
-  }
-  [[gnu::noinline]] static void tell_near(Near walk, uint16_t trigger, uint64_t start, bool plain) {
-    walk.tell(trigger, start, plain);
-  }
 
   bool conditions(bool strict, uint16_t guard, uint16_t gap, const Slot& parent) const {
     // & and |, not && and ||: all three are computed, none is branched on.
@@ -199,7 +172,6 @@ class Trie::Walk {
 
   // Predicates are rare and evaluated at most once per event.
   bool slow(const Edge& e, const Slot& parent) {
-    if constexpr (kApart) return slow_near(near(), e, parent);
     const bool ok = slow_conditions(e, parent);
     if (ok && (e.order & kTerminal)) finish(trie_.nodes_[e.node].terminal, parent.start);
     return ok;
@@ -259,7 +231,6 @@ class Trie::Walk {
   }
 
   void tell(uint16_t trigger, uint64_t start, bool plain) {
-    if constexpr (kApart) return tell_near(near(), trigger, start, plain);
     if (plain) barriers_[trigger] = key_;
     complete_(p_, key_, trigger, start, plain);
   }
@@ -285,34 +256,6 @@ class Trie::Walk {
   PredicateMemo& memo_;
   const Complete complete_;
 };
-
-inline Edge Trie::chain_edge(uint16_t parent, uint16_t node) const {
-  return {.parent = parent,
-          .node = node,
-          .gap = 0,
-          .guard = 0,
-          .predicate = kNone,
-          .order = static_cast<uint8_t>(nodes_[node].depth << 4 | kConditional),
-          .flags = kStrict};
-}
-
-// The chain edges that lead on from what the previous event reached, deepest first, and the ends there; notes
-// what this event reaches. `list` holds the token's first steps.
-inline void Trie::follow_chains(uint32_t token, uint16_t list, Partition& p, Chained& found) const {
-  for (size_t i = 0; i < p.lives; ++i) {
-    const uint16_t parent = p.live[i];
-    const ChainEdge* const e = chains_.find(parent, token);
-    if (e == nullptr || p.slots[parent].last != p.previous) continue;
-    if (e->terminal != kNone) found.ends[found.end_count++] = {parent, e->terminal};
-    if (e->node != kNone) found.edges[found.count++] = chain_edge(parent, e->node);
-  }
-  for (size_t i = 0; i < found.count; ++i) p.live[i] = found.edges[i].node;
-  p.lives = static_cast<uint8_t>(found.count);
-  if (list == kNone) return;
-  const auto edges = lists_.edges(list);
-  for (size_t i = edges.size(); i-- > 0 && edges[i].order >> 4 == 0;)
-    if (nodes_[edges[i].node].chained && p.lives < kMaxSteps) p.live[p.lives++] = edges[i].node;
-}
 
 template <class Visit>
 void Trie::each_list(uint16_t event, uint16_t page, const PredicateMemo& memo, Visit&& visit) const {
@@ -344,77 +287,52 @@ void Trie::under_way(const Partition& p, uint64_t now, Visit&& visit) const {
   });
 }
 
-// Of such a trie an event has one list, and little in it for most events: no lists are merged, nothing is
-// written down but what the event changes, and the two things that are as good as random, whether there is a
-// list and whether the event before reached anything, are no branches.
-template <class Complete>
-[[gnu::always_inline]] inline void Trie::step_plain(uint16_t event, uint16_t page, uint64_t key, Partition& p,
-                                                    PredicateMemo& memo, bool begins,
-                                                    const Complete& complete) {
-  Walk<Complete, true> walk(*this, key, p, memo, complete);
-  const uint32_t token = TokenLists::token(event, page);
-  const uint16_t list = lists_.place(token);
-  const uint16_t first_step = lists_.first_step(list);
-  const bool more = lists_.has_more(list);
-  // Guards before anything is asked, ends before edges, deeper edges before others, as in walk_edges().
-  if (more) walk.note_guards(lists_.guards(list));
-  struct Led {
-    uint16_t node;
-    uint64_t start;
-  } led[kMaxSteps];
-  const size_t chained = chains_.empty() ? 0 : walk.follow_chains(token, first_step, led);
-  p.slots[0] =
-      begins ? Slot{key, key} : Slot{};  // the root has just matched: first steps are edges like all others
-  if (more) walk.rest(list);
-  for (size_t i = 0; i < chained; ++i) walk.reach(led[i].node, led[i].start);
-  // Without a first step this is the root once more.
-  if (begins) walk.reach(first_step, key);
-}
-
 template <class Complete>
 void Trie::step(uint16_t event, uint16_t page, uint64_t key, Partition& p, PredicateMemo& memo, bool begins,
                 const Complete& complete) {
-  if (is_plain()) return step_plain(event, page, key, p, memo, begins, complete);
-  Walk<Complete, false> walk(*this, key, p, memo, complete);
+  Walk<Complete> walk(*this, key, p, memo, complete);
+  // A list for each of an event's tokens, and one for each of its values at each of them.
+  uint16_t lists[kMostLists];
+  size_t count = 0;
+  // Guards of all lists are renewed before anything is asked, because an event that is both guard and step
+  // counts for the guard first.
+  each_list(event, page, memo, [&](uint16_t list) {
+    walk.note_guards(lists_.guards(list));
+    lists[count++] = list;
+  });
+  typename Walk<Complete>::Led led[kMaxSteps];
+  size_t chained = 0;
+  if (!chains_.empty()) {
+    const uint32_t exact = TokenLists::token(event, page);
+    chained = walk.follow_chains(exact, lists_.first_step(lists_.place(exact)), led);
+  }
+  // The root has just matched: first steps are edges like all others.
   p.slots[0] = begins ? Slot{key, key} : Slot{};
-  walk_edges(walk, event, page, p);
+  // Ends before edges: none sees a slot that this very event has moved.
+  for (size_t i = 0; i < count; ++i) walk.ends(lists[i]);
+  if (count == 1)
+    walk.all(lists_.edges(lists[0]));
+  else if (count > 1)
+    walk_by_depth(walk, {lists, count});
+  for (size_t i = 0; i < chained; ++i) walk.reach(led[i].node, led[i].start);
   // Behind all edges: the event is not its own predecessor.
   if (!late_.empty()) [[unlikely]]
     walk.note_late(event, page, begins);
 }
 
+// Deepest first over all lists, so that no step sees a parent this very event has moved.
 template <class Edges>
-void Trie::walk_edges(Edges& walk, uint16_t event, uint16_t page, Partition& p) const {
-  const uint32_t exact = TokenLists::token(event, page);
-  Chained chained;
-  if (!chains_.empty()) follow_chains(exact, lists_.find(exact), p, chained);
-  // A list for each of an event's tokens, and one for each of its values at each of them; the chain edges.
-  constexpr size_t kLists = 4 + 4 * kMaxFields;
-  uint16_t lists[kLists];
-  const Edge* at[1 + kLists];
-  const Edge* end[1 + kLists];
+void Trie::walk_by_depth(Edges& walk, std::span<const uint16_t> lists) const {
+  const Edge* at[kMostLists];
+  const Edge* end[kMostLists];
   int n = 0;
-  const auto add = [&](std::span<const Edge> edges) {
-    if (edges.empty()) return;
+  for (const uint16_t list : lists) {
+    const std::span<const Edge> edges = lists_.edges(list);
+    if (edges.empty()) continue;
     at[n] = edges.data();
     end[n] = at[n] + edges.size();
     ++n;
-  };
-  add({chained.edges, chained.count});
-  // Guards of all lists are renewed before anything is asked, because an event that is both guard and step
-  // counts for the guard first.
-  size_t count = 0;
-  each_list(event, page, walk.memo(), [&](uint16_t list) {
-    walk.note_guards(lists_.guards(list));
-    add(lists_.edges(list));
-    lists[count++] = list;
-  });
-  // Ends before edges: none sees a slot that this very event has moved.
-  for (size_t i = 0; i < chained.end_count; ++i)
-    walk.finish(chained.ends[i].terminal, p.slots[chained.ends[i].parent].start);
-  for (size_t i = 0; i < count; ++i) walk.ends(lists[i]);
-  if (n == 1) return walk.all({at[0], end[0]});
-  // Several tokens: deepest first over all of them, so that no step sees a parent this very event has moved.
+  }
   while (n > 0) {
     int depth = 0;
     for (int i = 0; i < n; ++i) depth = std::max(depth, at[i]->order >> 4);
