@@ -82,10 +82,14 @@ set(vm_compiler
   Python/assemble Python/ast Python/ast_opt Python/ast_unparse Python/compile Python/flowgraph Python/future
   Python/instruction_sequence Python/symtable)
 # Every call goes through these.
-set(vm_inside_hot arena functions host_calls interrupt isolate memory values)
-set(vm_inside ${vm_inside_hot} boot code_copy code_kinds code_reader code_verify code_writer container entry
-  failure importer inflate inittab
-  line_table tensor tensor_index tensor_make tensor_methods tensor_operators tensor_text absent_system)
+set(vm_inside_hot run/arena run/interrupt run/memory values/values boot/functions boot/host_calls
+  boot/isolate)
+set(vm_inside ${vm_inside_hot} run/failure run/host
+  values/tensor values/tensor_index values/tensor_make values/tensor_methods values/tensor_operators
+  values/tensor_text
+  code/code_body code/code_copy code/code_kinds code/code_reader code/code_verify code/code_writer
+  code/container code/inflate code/line_table
+  boot/absent_system boot/boot boot/entry boot/importer boot/inittab)
 
 add_library(vm_flags INTERFACE)
 target_include_directories(vm_flags BEFORE INTERFACE ${vm_src}/cpython ${vm_py}/Include/internal
@@ -201,9 +205,9 @@ endif()
 function(walle_vm_link target kind full)
   set(files ${vm_inside})
   if(full)
-    list(APPEND files container_writer)
+    list(APPEND files code/container_writer)
   else()
-    list(APPEND files absent_compiler)
+    list(APPEND files boot/absent_compiler)
   endif()
   list(TRANSFORM files REPLACE "(.+)" "${vm_src}/inside/\\1.c")
   if(kind STREQUAL "EXECUTABLE")
@@ -219,6 +223,7 @@ function(walle_vm_link target kind full)
   target_compile_definitions(${target} PRIVATE WALLE_VM_FULL=${full})
   # Tables of CPython's kind leave fields unset, its function types parameters unused; its macros mix signs.
   target_compile_options(${target} PRIVATE ${WALLE_VM_COLD} ${vm_whole} -Wall -Wextra
+    -Werror=implicit-function-declaration
     -Wno-missing-field-initializers -Wno-unused-parameter -Wno-sign-compare)
   set(vm_hot_flags ${WALLE_VM_HOT})
   if(vm_whole)

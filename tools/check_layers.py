@@ -32,7 +32,8 @@ class Room:
 
 # search stands on backends/backend.h in the same row of the table, hence the half floor; backends/gpu is what
 # OpenCL and Metal will share, below both; array has a half because rooms of floor 8 may compute with it; the
-# stages of stream/ are a staircase of their own inside floor 8, those of container/ inside floor 9.
+# stages of stream/ are a staircase of their own inside floor 8, and so are the steps of vm/inside/, whose C
+# calls nothing undeclared; those of container/ lie inside floor 9.
 ROOMS: dict[str, Room] = {
     "base": Room(0, ()),
     "tensor": Room(1, ("base",)),
@@ -54,6 +55,10 @@ ROOMS: dict[str, Room] = {
     "audio": Room(8, ("runtime", "kernels")),
     "vision": Room(8, ("runtime", "kernels")),
     "vm": Room(8, ("tensor",)),
+    "vm/inside/run": Room(8.1, ("vm",)),
+    "vm/inside/values": Room(8.2, ("vm/inside/run",)),
+    "vm/inside/code": Room(8.2, ("vm/inside/run",)),
+    "vm/inside/boot": Room(8.3, ("vm/inside/values", "vm/inside/code")),
     "stream/event": Room(8, ("store", "tensor")),
     "stream/trigger": Room(8.1, ("stream/event",)),
     "stream/match": Room(8.2, ("stream/trigger",)),
@@ -97,7 +102,7 @@ MUTUAL: dict[frozenset[str], str] = {
 def room_of(path: str) -> str | None:
     """The room a path relative to src/cpp lies in, or None where no room owns it."""
     parts = path.split("/")
-    for depth in (2, 1):
+    for depth in (3, 2, 1):
         name = "/".join(parts[:depth])
         if len(parts) > depth and name in ROOMS:
             return name

@@ -50,7 +50,7 @@ DECLARES = {
 # Switches over kinds that need a `default` all the same, and why.
 NEED_DEFAULT = {
     "src/cpp/capi/device.cc": "the number is a caller's, who may write any",
-    "src/cpp/vm/inside/values.c": "the number came across the boundary of the VM",
+    "src/cpp/vm/inside/values/values.c": "the number came across the boundary of the VM",
 }
 # K::add, base::ErrorKind::overflow; of C, whose enumerators stand alone, those of our headers.
 ENUMERATOR = re.compile(r"(\w+::)+(?!k[A-Z])\w+|(WVM|WALLE)_[A-Z0-9_]+")

@@ -4,12 +4,12 @@
  * still be hostile (docs/concepts/vm.md).
  *
  * The input is a container behind its first 44 bytes: a fuzzer cannot guess magic, VM id and checksum. */
-#include "vm/inside/inside.h"
+#include "vm/inside/boot/boot.h"
+#include "vm/inside/boot/isolate.h"
+#include "vm/inside/code/bundle.h"
+#include "vm/inside/run/attach.h"
 
 #include <internal/pycore_code.h>
-
-wvm_isolate* wvm_create(void* user, wvm_result* failure);
-void wvm_destroy(wvm_isolate* isolate);
 
 /* Names of code objects are interned for the life of their interpreter, hence a new one now and then. */
 enum { kBodyAt = 44, kInputsPerIsolate = 2000 };
@@ -35,7 +35,7 @@ static void enter_isolate(void) {
   wvm_result failure;
   if (isolate == NULL) isolate = wvm_create(NULL, &failure);
   require(isolate != NULL, "no isolate");
-  wvm_regain_interpreter(isolate);
+  wvm_attach_thread(isolate);
 }
 
 int LLVMFuzzerInitialize(int* argc, char*** argv) {
@@ -83,7 +83,7 @@ static void read_modules(wvm_bundle* bundle) {
     Py_XDECREF(code);
     PyErr_Clear();
   }
-  wvm_release_interpreter();
+  wvm_attach_thread(NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,7 @@
 /* Build tool: compiles the library's sources into one container with the VM's own compiler, so that the
  * host's Python version does not matter.    freeze LIST OUT */
-#include "vm/inside/inside.h"
+#include "vm/inside/boot/boot.h"
+#include "vm/inside/code/bundle.h"
 
 const unsigned char wvm_library_data[] =
     "WVMB\1\0\0\0cpython-3.13.5/walle-2\0\0\0\0\0\0\0\0\0\0"

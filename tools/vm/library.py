@@ -145,7 +145,7 @@ def main() -> int:
             target = out / f"{name}.py"
             target.write_text(text, encoding="utf-8")
             lines.append(f"{name} {target} {int(is_package)}\n")
-    inittab = (own.parent / "inside" / "inittab.c").read_text(encoding="utf-8")
+    inittab = (own.parent / "inside" / "boot" / "inittab.c").read_text(encoding="utf-8")
     check_imports(texts, set(re.findall(r"X\((\w+)\)", inittab)))
     (out / "list.txt").write_text("".join(lines))
     return 0

@@ -14,7 +14,7 @@ import zlib
 from pathlib import Path
 
 HEADER = 60
-BEHIND_FIRST = 2  # a flag of a module's entry (src/cpp/vm/inside/container.c)
+BEHIND_FIRST = 2  # a flag of a module's entry (src/cpp/vm/inside/code/container.c)
 WINDOW = 1 << 15  # of deflate
 
 

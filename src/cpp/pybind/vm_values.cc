@@ -14,7 +14,8 @@ namespace {
 
 using vm::Value;
 
-constexpr int kMaxDepth = 64;  // as inside the VM (vm/inside/values.c), so that the message comes from here
+// As inside the VM (vm/inside/values/values.c), so that the message comes from here.
+constexpr int kMaxDepth = 64;
 constexpr const char* kArgument = "a task's argument";
 
 // NumPy's scalars (numpy.float32(1), numpy.int64(2)) are numbers, not arrays of rank 0.

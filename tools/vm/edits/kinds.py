@@ -1,8 +1,8 @@
 """Kinds: what bytecode may ask of a value that the verifier cannot know beforehand.
 
 Upstream, an assertion says what the compiler guarantees; here bytecode may come from elsewhere. The verifier
-(src/cpp/vm/inside/code_kinds.c) knows which values are lists, cells or missing; these instructions look at
-theirs. All of them are cold but FOR_ITER, whose usual iterators have instructions of their own.
+(src/cpp/vm/inside/code/code_kinds.c) knows which values are lists, cells or missing; these instructions look
+at theirs. All of them are cold but FOR_ITER, whose usual iterators have instructions of their own.
 """
 
 from __future__ import annotations

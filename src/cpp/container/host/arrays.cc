@@ -155,7 +155,7 @@ int index(const wvm_view* x, const wvm_index* items, size_t count, wvm_view* out
   return 0;
 }
 
-// The axes were checked where the task named them (inside/tensor_methods.c).
+// The axes were checked where the task named them (vm/inside/values/tensor_methods.c).
 int transpose(const wvm_view* x, const int* axes, wvm_view* out, wvm_error* /*error*/) {
   describe(tensor::transposed(layout_of(*x), std::span<const int>(axes, x->rank)), x->tensor, out);
   return 0;
