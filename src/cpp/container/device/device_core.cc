@@ -43,7 +43,7 @@ void DeviceCore::set_fact(const std::string& name, bool holds) {
   if (!facts_.set(name, holds) || !holds || !check_open().ok()) return;
   const std::shared_lock lock(tasks_lock_);
   for (const auto& [_, runner] : tasks_) {
-    if (runner->wants_facts()) turns_.wake(*runner, steady_us());
+    if (runner->wants_facts()) queue_.wake(*runner, steady_us());
   }
 }
 
@@ -83,7 +83,7 @@ std::vector<TaskInfo> DeviceCore::tasks() const {
   const std::shared_lock lock(tasks_lock_);
   std::vector<TaskInfo> out;
   for (const auto& [name, runner] : tasks_) {
-    if (!runner->retired()) out.push_back(runner->info(turns_.state(*runner)));
+    if (!runner->retired()) out.push_back(runner->info(queue_.state(*runner)));
   }
   return out;
 }
@@ -91,7 +91,7 @@ std::vector<TaskInfo> DeviceCore::tasks() const {
 Result<TaskInfo> DeviceCore::task(const std::string& name) const {
   const Runner runner = find(name);
   if (runner == nullptr || runner->retired()) return unknown(name);
-  return runner->info(turns_.state(*runner));
+  return runner->info(queue_.state(*runner));
 }
 
 DeviceStats DeviceCore::stats() const {
@@ -110,7 +110,7 @@ DeviceStats DeviceCore::stats() const {
   return out;
 }
 
-bool DeviceCore::wait_idle(int64_t timeout_us) { return turns_.wait_idle(std::max<int64_t>(timeout_us, 0)); }
+bool DeviceCore::wait_idle(int64_t timeout_us) { return queue_.wait_idle(std::max<int64_t>(timeout_us, 0)); }
 
 void DeviceCore::trim() { cool_down(0, 0, 0); }
 
@@ -145,7 +145,7 @@ bool DeviceCore::wake_stalled() {
   for (const auto& [_, runner] : tasks_) {
     if (!runner->stalled()) continue;
     any = true;
-    turns_.wake(*runner, steady_us());
+    queue_.wake(*runner, steady_us());
   }
   return any;
 }
@@ -168,11 +168,11 @@ void DeviceCore::cool_down(int64_t longest_us, size_t most, uint64_t most_bytes)
   for (const Runner& runner : hot) {
     const bool cold = now - runner->last_used_us() >= longest_us;
     if (!cold && left <= most && bytes <= most_bytes) break;
-    if (!turns_.claim(*runner)) continue;  // busy: not a cold one
+    if (!queue_.claim(*runner)) continue;  // busy: not a cold one
     bytes -= std::min(bytes, runner->heap_bytes());
     --left;
     runner->cool();
-    turns_.release(*runner, steady_us(), false);
+    queue_.release(*runner, steady_us(), false);
   }
 }
 
@@ -189,7 +189,7 @@ bool DeviceCore::watch() {
       return true;
     }
   }
-  return news || workers_.any_busy() || turns_.queued() != 0 || rooms_->hot.load() != 0;
+  return news || workers_.any_busy() || queue_.queued() != 0 || rooms_->hot.load() != 0;
 }
 
 int64_t DeviceCore::sleeps_us() const {

@@ -110,7 +110,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   using Runner = std::shared_ptr<TaskRunner>;
 
   DeviceCore(Env& env, std::string dir, DeviceOptions options)
-      : env_(env), dir_(std::move(dir)), options_(std::move(options)), workers_(turns_) {}
+      : env_(env), dir_(std::move(dir)), options_(std::move(options)), workers_(queue_) {}
   struct Handle;  // what open() gives
   // device_open.cc
   Status start();
@@ -139,7 +139,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Runner find_or_make(const std::string& name);
   size_t task_count() const;
   Error unknown(const std::string& name) const;
-  void wake(TaskRunner& runner) { turns_.wake(runner, steady_us()); }
+  void wake(TaskRunner& runner) { queue_.wake(runner, steady_us()); }
   bool wake_stalled();
   void cool_down(int64_t longest_us, size_t most, uint64_t most_bytes);
   bool watch();
@@ -158,7 +158,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   std::unique_ptr<TaskRegistry> registry_;
   std::unique_ptr<CrashMarks> marks_;
   std::mutex installing_;  // install, remove, and the registry
-  Turns turns_;
+  RunQueue queue_;
   mutable std::shared_mutex tasks_lock_;
   std::map<std::string, Runner, std::less<>> tasks_;  // those that were removed among them, retired
   Workers workers_;

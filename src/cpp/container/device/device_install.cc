@@ -69,7 +69,7 @@ bool DeviceCore::has_triggers(const TaskVersion& version) const {
 Deaths DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version, const std::string& file) {
   const std::string& name = version->manifest.name;
   const Runner runner = find_or_make(name);
-  turns_.set_weight(*runner, FairQueue::weight_of(version->manifest.priority));
+  queue_.set_weight(*runner, FairQueue::weight_of(version->manifest.priority));
   Deaths deaths;
   runner->replace(version, marks_->claim(name, file, deaths));
   return deaths;

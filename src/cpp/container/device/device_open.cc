@@ -53,7 +53,7 @@ Status DeviceCore::open_rooms() {
   WALLE_TRY(env_.make_dirs(kv_dir));
   rooms_ = std::make_unique<TaskRooms>(env_, options_, kv_dir, *pool_, *processor_, *commits_, facts_);
   rooms_->set_aside = [this](const std::string& task, const std::string& why) { set_aside(task, why); };
-  turns_.reserve(stream::kMaxTasks);
+  queue_.reserve(stream::kMaxTasks);
   return {};
 }
 
@@ -120,7 +120,7 @@ Status DeviceCore::start() {
 Status DeviceCore::close() {
   if (!open_.exchange(false)) return {};
   processor_->on_ready(nullptr);
-  turns_.close();
+  queue_.close();
   // What takes longer is stopped and runs again after the next open; the keeper gives up what cannot be.
   std::chrono::milliseconds patience(options_.grace_ms);
   while (!workers_.wait_until_left(patience)) {

@@ -69,7 +69,7 @@ void TaskRunner::set_aside(std::string why) {
   set_aside_ = std::move(why);
 }
 
-TaskInfo TaskRunner::info(Turns::State state) const {
+TaskInfo TaskRunner::info(RunQueue::State state) const {
   TaskInfo out;
   std::shared_ptr<const TaskVersion> version;
   {
@@ -89,8 +89,8 @@ TaskInfo TaskRunner::info(Turns::State state) const {
     out.answers = version->manifest.cloud.answers;
   }
   if (out.status == TaskStatus::idle) {
-    if (state == Turns::State::queued) out.status = TaskStatus::queued;
-    if (state == Turns::State::running || state == Turns::State::running_woken)
+    if (state == RunQueue::State::queued) out.status = TaskStatus::queued;
+    if (state == RunQueue::State::running || state == RunQueue::State::running_woken)
       out.status = TaskStatus::running;
     if (out.status == TaskStatus::idle && wants_facts()) out.status = TaskStatus::waiting;
   }

@@ -14,8 +14,8 @@
 
 #include "container/device/crash_marks.h"
 #include "container/device/hot_task.h"
+#include "container/device/run_queue.h"
 #include "container/device/task_info.h"
-#include "container/device/turns.h"
 
 namespace walle::container {
 
@@ -34,10 +34,10 @@ struct Work {
   bool started = false;
 };
 
-class TaskRunner final : public Turns::Member, public std::enable_shared_from_this<TaskRunner> {
+class TaskRunner final : public RunQueue::Member, public std::enable_shared_from_this<TaskRunner> {
  public:
   TaskRunner(TaskRooms& rooms, std::string name) : rooms_(rooms), name_(std::move(name)) {}
-  std::shared_ptr<Turns::Member> self() override { return shared_from_this(); }
+  std::shared_ptr<RunQueue::Member> self() override { return shared_from_this(); }
   const std::string& name() const { return name_; }
 
   // The version that the next firing begins on.
@@ -52,7 +52,7 @@ class TaskRunner final : public Turns::Member, public std::enable_shared_from_th
   void retire();
   bool retired() const;
   bool is_set_aside() const;
-  TaskInfo info(Turns::State state) const;
+  TaskInfo info(RunQueue::State state) const;
   // Something outside has changed for which it may have waited.
   bool wants_facts() const { return waits_for_facts_.load(std::memory_order_relaxed); }
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }

@@ -44,7 +44,7 @@ bool Workers::start_one() {
 
 void Workers::work(const std::shared_ptr<Place>& place) {
   base::name_trace_thread("device worker");
-  while (std::shared_ptr<Turns::Member> member = turns_.next()) {
+  while (std::shared_ptr<RunQueue::Member> member = queue_.next()) {
     auto runner = std::static_pointer_cast<TaskRunner>(member);
     {
       const std::lock_guard lock(lock_);
@@ -54,7 +54,7 @@ void Workers::work(const std::shared_ptr<Place>& place) {
     const TaskRunner::TurnEnd end = runner->turn(place->seat);
     if (end == TaskRunner::TurnEnd::lost) break;  // keep_watch() has taken the place and the turn
     const int64_t now = steady_us();
-    turns_.done(*runner, now - begin, now, end == TaskRunner::TurnEnd::more);
+    queue_.done(*runner, now - begin, now, end == TaskRunner::TurnEnd::more);
   }
   const std::lock_guard lock(lock_);
   // This thread holds its place a little longer than the device may live, and with it the runner.
@@ -77,7 +77,7 @@ size_t Workers::keep_watch() {
   }
   for (const std::shared_ptr<TaskRunner>& runner : lost) {
     runner->lose_worker();
-    turns_.release(*runner, steady_us(), true);
+    queue_.release(*runner, steady_us(), true);
     if (!start_one()) base::log(base::LogLevel::warning, "a lost worker could not be replaced: no thread");
   }
   return lost.size();

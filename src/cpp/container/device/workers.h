@@ -12,21 +12,21 @@
 #include <mutex>
 #include <vector>
 
+#include "container/device/run_queue.h"
 #include "container/device/seat.h"
 #include "container/device/task_runner.h"
-#include "container/device/turns.h"
 
 namespace walle::container {
 
 class Workers {
  public:
-  explicit Workers(Turns& turns) : turns_(turns) {}
+  explicit Workers(RunQueue& queue) : queue_(queue) {}
   // A resource error where not even one thread can be had.
   Status start(uint32_t count, std::weak_ptr<void> alive);
   // Gives up the workers whose call has passed its time and starts others. Gives how many.
   size_t keep_watch();
   bool any_busy();
-  // Until all but those given up have ended; turns must be closed. False: not by then.
+  // Until all but those given up have ended; the queue must be closed. False: not by then.
   bool wait_until_left(std::chrono::milliseconds patience);
   size_t count() const;
 
@@ -38,7 +38,7 @@ class Workers {
   bool start_one();
   void work(const std::shared_ptr<Place>& place);
 
-  Turns& turns_;
+  RunQueue& queue_;
   std::weak_ptr<void> alive_;
   mutable std::mutex lock_;
   std::condition_variable left_;

@@ -1,27 +1,27 @@
-#include "container/device/turns.h"
+#include "container/device/run_queue.h"
 
 #include <algorithm>
 #include <chrono>
 
 namespace walle::container {
 
-void Turns::reserve(size_t members) {
+void RunQueue::reserve(size_t members) {
   const std::lock_guard lock(lock_);
   queue_.reserve(members);
 }
 
-void Turns::set_weight(Member& member, uint32_t weight) {
+void RunQueue::set_weight(Member& member, uint32_t weight) {
   const std::lock_guard lock(lock_);
   member.weight = weight;
 }
 
-void Turns::queue(Member& member, int64_t now_us) {
+void RunQueue::queue(Member& member, int64_t now_us) {
   member.state = State::queued;
   member.woken_us = now_us;
   queue_.push(member);
 }
 
-void Turns::wake(Member& member, int64_t now_us) {
+void RunQueue::wake(Member& member, int64_t now_us) {
   bool call = false;
   {
     const std::lock_guard lock(lock_);
@@ -35,7 +35,7 @@ void Turns::wake(Member& member, int64_t now_us) {
   if (call) work_.notify_one();
 }
 
-std::shared_ptr<Turns::Member> Turns::next() {
+std::shared_ptr<RunQueue::Member> RunQueue::next() {
   std::unique_lock lock(lock_);
   for (;;) {
     if (closed_) return nullptr;
@@ -51,7 +51,7 @@ std::shared_ptr<Turns::Member> Turns::next() {
   }
 }
 
-bool Turns::claim(Member& member) {
+bool RunQueue::claim(Member& member) {
   const std::lock_guard lock(lock_);
   if (member.state != State::idle) return false;
   member.state = State::running;
@@ -60,14 +60,14 @@ bool Turns::claim(Member& member) {
 }
 
 // Under the lock.
-void Turns::end_turn(Member& member, int64_t now_us, bool more) {
+void RunQueue::end_turn(Member& member, int64_t now_us, bool more) {
   --running_;
   const bool again = more || member.state == State::running_woken;
   member.state = State::idle;
   if (again) queue(member, now_us);
 }
 
-void Turns::done(Member& member, int64_t busy_us, int64_t now_us, bool more) {
+void RunQueue::done(Member& member, int64_t busy_us, int64_t now_us, bool more) {
   bool call = false;
   bool quiet = false;
   {
@@ -81,7 +81,7 @@ void Turns::done(Member& member, int64_t busy_us, int64_t now_us, bool more) {
   if (quiet) idle_.notify_all();
 }
 
-void Turns::release(Member& member, int64_t now_us, bool more) {
+void RunQueue::release(Member& member, int64_t now_us, bool more) {
   bool quiet = false;
   {
     const std::lock_guard lock(lock_);
@@ -92,12 +92,12 @@ void Turns::release(Member& member, int64_t now_us, bool more) {
   if (quiet) idle_.notify_all();
 }
 
-Turns::State Turns::state(const Member& member) const {
+RunQueue::State RunQueue::state(const Member& member) const {
   const std::lock_guard lock(lock_);
   return member.state;
 }
 
-bool Turns::wait_idle(int64_t timeout_us) {
+bool RunQueue::wait_idle(int64_t timeout_us) {
   std::unique_lock lock(lock_);
   const auto quiet = [this] { return closed_ || (running_ == 0 && queue_.size() == 0); };
   // Beyond a year steady_clock's sum of both might overflow.
@@ -105,7 +105,7 @@ bool Turns::wait_idle(int64_t timeout_us) {
   return idle_.wait_for(lock, std::chrono::microseconds(std::min(timeout_us, kYearUs)), quiet);
 }
 
-void Turns::close() {
+void RunQueue::close() {
   {
     const std::lock_guard lock(lock_);
     closed_ = true;
@@ -114,7 +114,7 @@ void Turns::close() {
   idle_.notify_all();
 }
 
-size_t Turns::queued() const {
+size_t RunQueue::queued() const {
   const std::lock_guard lock(lock_);
   return queue_.size();
 }

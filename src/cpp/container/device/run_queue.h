@@ -1,5 +1,5 @@
-// Turns: tasks that have something to do, and workers that wait for one. A task is given to one worker at a
-// time, so that its firings run one after another.
+// RunQueue: tasks that have something to do, and workers that wait for one. A task is given to one worker at
+// a time, so that its firings run one after another.
 //
 // Thread-safe. A task may be woken at any time and any number of times; woken while it runs it is queued
 // again behind its turn. Invariant: it is in the queue exactly while its state is `queued`.
@@ -13,7 +13,7 @@
 
 namespace walle::container {
 
-class Turns {
+class RunQueue {
  public:
   enum class State : uint8_t { idle, queued, running, running_woken };
 

@@ -1,5 +1,5 @@
 // Workers and tasks: one worker at a time for each, nothing woken is forgotten, and idle means idle.
-#include "container/device/turns.h"
+#include "container/device/run_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -13,14 +13,14 @@ namespace {
 
 constexpr int64_t kPatienceUs = 60'000'000;
 
-struct Job final : Turns::Member, std::enable_shared_from_this<Job> {
-  std::shared_ptr<Turns::Member> self() override { return shared_from_this(); }
+struct Job final : RunQueue::Member, std::enable_shared_from_this<Job> {
+  std::shared_ptr<RunQueue::Member> self() override { return shared_from_this(); }
   std::atomic<int> waiting{0}, running{0}, done{0};
 };
 
-TEST(Turns, EveryWakingIsServedAndNoTaskRunsTwiceAtOnce) {
+TEST(RunQueue, EveryWakingIsServedAndNoTaskRunsTwiceAtOnce) {
   constexpr int kJobs = 8, kWakings = 2000;
-  Turns turns;
+  RunQueue turns;
   turns.reserve(kJobs);
   std::vector<std::shared_ptr<Job>> jobs(kJobs);
   for (auto& job : jobs) job = std::make_shared<Job>();
@@ -28,7 +28,7 @@ TEST(Turns, EveryWakingIsServedAndNoTaskRunsTwiceAtOnce) {
   std::vector<std::thread> workers;
   for (int i = 0; i < 3; ++i) {
     workers.emplace_back([&] {
-      while (const std::shared_ptr<Turns::Member> member = turns.next()) {
+      while (const std::shared_ptr<RunQueue::Member> member = turns.next()) {
         Job& job = static_cast<Job&>(*member);
         if (job.running.fetch_add(1) != 0) overlapped = true;
         const bool had = job.waiting.load() > 0;
@@ -61,8 +61,8 @@ TEST(Turns, EveryWakingIsServedAndNoTaskRunsTwiceAtOnce) {
   EXPECT_FALSE(overlapped);
 }
 
-TEST(Turns, ClaimedIsRunning) {
-  Turns turns;
+TEST(RunQueue, ClaimedIsRunning) {
+  RunQueue turns;
   turns.reserve(1);
   const auto job = std::make_shared<Job>();
   ASSERT_TRUE(turns.claim(*job));
