@@ -136,12 +136,12 @@ int64_t HotTask::end_of(const PhaseLimits& limits) const {
   return steady_us() + (int64_t{limits.wall_ms} + rooms_.options.grace_ms) * 1000;
 }
 
-HotTask::End HotTask::call(const std::string& function, const PhaseLimits& limits, Seat& seat) {
+HotTask::End HotTask::call(const std::string& function, const PhaseLimits& limits, CallSlot& slot) {
   isolate_->limit_time(limits.wall_ms, limits.cpu_ms);
   wvm_result result;
-  seat.enter(end_of(limits));
+  slot.enter(end_of(limits));
   isolate_->invoke_plain(version_->manifest.module.c_str(), function.c_str(), std::span(value_, 1), result);
-  if (!seat.leave()) {
+  if (!slot.leave()) {
     isolate_->release(result);
     return End::lost;
   }
@@ -164,12 +164,12 @@ Status HotTask::load_model() {
   return {};
 }
 
-HotTask::End HotTask::run_model(const PhaseLimits& limits, Seat& seat) {
-  seat.enter(end_of(limits));
+HotTask::End HotTask::run_model(const PhaseLimits& limits, CallSlot& slot) {
+  slot.enter(end_of(limits));
   const Status loaded = load_model();
   Result<wvm_value> outputs =
       loaded.ok() ? model_->run(*value_, limits.wall_ms, cancelled_) : Result<wvm_value>(loaded.error());
-  if (!seat.leave()) return End::lost;
+  if (!slot.leave()) return End::lost;
   if (!outputs.ok()) {
     fail(outputs.error(), limits);
     return End::failed;

@@ -8,10 +8,10 @@
 #include <memory>
 #include <optional>
 
+#include "container/device/call_slot.h"
 #include "container/device/firing_event.h"
 #include "container/device/model_phase.h"
 #include "container/device/outgoing.h"
-#include "container/device/seat.h"
 #include "container/device/task_rooms.h"
 #include "container/host/firing_scope.h"
 #include "container/host/stream_scope.h"
@@ -38,8 +38,8 @@ class HotTask {
   void begin_scopes();
   // What the last phase gave is the argument of the next; begin() makes it the firing's event.
   Status begin(const stream::TaskFiring& firing);
-  End call(const std::string& function, const PhaseLimits& limits, Seat& seat);
-  End run_model(const PhaseLimits& limits, Seat& seat);
+  End call(const std::string& function, const PhaseLimits& limits, CallSlot& slot);
+  End run_model(const PhaseLimits& limits, CallSlot& slot);
   // Behind a phase that is done.
   const wvm_value& value() const { return *value_; }
   // Takes the value out of the boundary, to be kept beyond this object's calls, and puts such a one in.

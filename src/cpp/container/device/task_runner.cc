@@ -143,7 +143,7 @@ bool TaskRunner::next_firing() {
   return rooms_.processor.take(name_, work_.firing);
 }
 
-TaskRunner::TurnEnd TaskRunner::turn(Seat& seat) {
+TaskRunner::TurnEnd TaskRunner::turn(CallSlot& slot) {
   // Before anything of a new version: what is written now is the old one's.
   if (uncommitted_) {
     const TurnEnd end = finish();
@@ -156,14 +156,14 @@ TaskRunner::TurnEnd TaskRunner::turn(Seat& seat) {
   }
   if (rooms_.facts.all(version_->manifest.requires_facts)) {
     waits_for_facts_.store(false, std::memory_order_relaxed);
-    return run_firing(seat);
+    return run_firing(slot);
   }
   // Before the first look: a fact that is set from now on finds it waiting.
   if (!waits_for_facts_.exchange(true)) return TurnEnd::more;
-  return version_->manifest.preprocess.empty() ? TurnEnd::idle : park_firing(seat);
+  return version_->manifest.preprocess.empty() ? TurnEnd::idle : park_firing(slot);
 }
 
-TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
+TaskRunner::TurnEnd TaskRunner::run_firing(CallSlot& slot) {
   if (!parked_.empty()) {
     work_ = std::move(parked_.front());
     parked_.pop_front();
@@ -179,7 +179,7 @@ TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
     mark_.begin(Phase::start);
     Status warmed = warm();
     if (!warmed.ok()) return retry_later(warmed.error());
-    if (begin() && run_phases(seat) == HotTask::End::lost) return TurnEnd::lost;
+    if (begin() && run_phases(slot) == HotTask::End::lost) return TurnEnd::lost;
     if (was_cancelled()) {
       put_back();
       return TurnEnd::idle;
@@ -189,14 +189,14 @@ TaskRunner::TurnEnd TaskRunner::run_firing(Seat& seat) {
 }
 
 // A failure waits as well: settling it would settle those before it.
-TaskRunner::TurnEnd TaskRunner::park_firing(Seat& seat) {
+TaskRunner::TurnEnd TaskRunner::park_firing(CallSlot& slot) {
   if (parked_.size() >= kMaxParked || !next_firing()) return TurnEnd::idle;
   waited();
   mark_.begin(Phase::start);
   Status warmed = warm();
   if (!warmed.ok()) return retry_later(warmed.error());
   if (begin()) {
-    const HotTask::End end = run_preprocess(seat);
+    const HotTask::End end = run_preprocess(slot);
     if (end == HotTask::End::lost) return TurnEnd::lost;
     if (was_cancelled()) {
       put_back();

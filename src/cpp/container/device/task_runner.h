@@ -61,7 +61,7 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   uint64_t heap_bytes() const { return heap_bytes_.load(std::memory_order_relaxed); }
 
   enum class TurnEnd : uint8_t { idle, more, lost };
-  TurnEnd turn(Seat& seat);
+  TurnEnd turn(CallSlot& slot);
   // The turn's worker is lost in a call: ends the firing.
   void lose_worker();
   // Lets go of isolate and sessions.
@@ -75,8 +75,8 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   void adopt();
   bool next_firing();
   bool can_run() const;
-  TurnEnd run_firing(Seat& seat);
-  TurnEnd park_firing(Seat& seat);
+  TurnEnd run_firing(CallSlot& slot);
+  TurnEnd park_firing(CallSlot& slot);
   TurnEnd retry_later(const Error& error);
   void put_back();
   bool was_cancelled() const;
@@ -84,9 +84,9 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   void waited();
   Status warm();
   bool begin();
-  HotTask::End run_phases(Seat& seat);
-  HotTask::End run_preprocess(Seat& seat);
-  HotTask::End run_execute(Seat& seat);
+  HotTask::End run_phases(CallSlot& slot);
+  HotTask::End run_preprocess(CallSlot& slot);
+  HotTask::End run_execute(CallSlot& slot);
   template <class Call>
   HotTask::End timed(Phase phase, int64_t& us, const Call& call);
   void fail_phase(const PhaseFailure& failure);

@@ -49,39 +49,39 @@ HotTask::End TaskRunner::timed(Phase phase, int64_t& us, const Call& call) {
 }
 
 // `hot` is held by each call's frame: a worker that is lost in it is the last one that has it.
-HotTask::End TaskRunner::run_preprocess(Seat& seat) {
+HotTask::End TaskRunner::run_preprocess(CallSlot& slot) {
   const std::shared_ptr<HotTask> hot = hot_;
   const Manifest& manifest = hot->version().manifest;
   if (manifest.preprocess.empty()) return HotTask::End::done;
   const base::TraceSpan span("preprocess");
   return timed(Phase::preprocess, work_.times.preprocess,
-               [&] { return hot->call(manifest.preprocess, manifest.preprocess_limits, seat); });
+               [&] { return hot->call(manifest.preprocess, manifest.preprocess_limits, slot); });
 }
 
-HotTask::End TaskRunner::run_execute(Seat& seat) {
+HotTask::End TaskRunner::run_execute(CallSlot& slot) {
   const std::shared_ptr<HotTask> hot = hot_;
   const Manifest& manifest = hot->version().manifest;
   const base::TraceSpan span("execute");
   return timed(manifest.phased() ? Phase::execute : Phase::main, work_.times.execute, [&] {
-    if (!manifest.execute_model.empty()) return hot->run_model(manifest.execute_limits, seat);
+    if (!manifest.execute_model.empty()) return hot->run_model(manifest.execute_limits, slot);
     const std::string& function = manifest.phased() ? manifest.execute_function : manifest.main_function;
-    return hot->call(function, manifest.execute_limits, seat);
+    return hot->call(function, manifest.execute_limits, slot);
   });
 }
 
-HotTask::End TaskRunner::run_phases(Seat& seat) {
+HotTask::End TaskRunner::run_phases(CallSlot& slot) {
   if (!work_.preprocessed) {
-    const HotTask::End end = run_preprocess(seat);
+    const HotTask::End end = run_preprocess(slot);
     if (end != HotTask::End::done) return end;
   }
-  HotTask::End end = run_execute(seat);
+  HotTask::End end = run_execute(slot);
   if (end != HotTask::End::done) return end;
   const std::shared_ptr<HotTask> hot = hot_;
   const Manifest& manifest = hot->version().manifest;
   if (manifest.postprocess.empty()) return end;
   const base::TraceSpan span("postprocess");
   return timed(Phase::postprocess, work_.times.postprocess,
-               [&] { return hot->call(manifest.postprocess, manifest.postprocess_limits, seat); });
+               [&] { return hot->call(manifest.postprocess, manifest.postprocess_limits, slot); });
 }
 
 void TaskRunner::fail_phase(const PhaseFailure& given) {

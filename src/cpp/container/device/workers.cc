@@ -51,7 +51,7 @@ void Workers::work(const std::shared_ptr<Place>& place) {
       place->runner = runner;
     }
     const int64_t begin = steady_us();
-    const TaskRunner::TurnEnd end = runner->turn(place->seat);
+    const TaskRunner::TurnEnd end = runner->turn(place->slot);
     if (end == TaskRunner::TurnEnd::lost) break;  // keep_watch() has taken the place and the turn
     const int64_t now = steady_us();
     queue_.done(*runner, now - begin, now, end == TaskRunner::TurnEnd::more);
@@ -69,7 +69,7 @@ size_t Workers::keep_watch() {
     const std::lock_guard lock(lock_);
     const int64_t now = steady_us();
     std::erase_if(places_, [&](const std::shared_ptr<Place>& place) {
-      if (!place->seat.give_up(now)) return false;
+      if (!place->slot.give_up(now)) return false;
       lost.push_back(place->runner);
       return true;
     });
@@ -85,7 +85,7 @@ size_t Workers::keep_watch() {
 
 bool Workers::any_busy() {
   const std::lock_guard lock(lock_);
-  return std::ranges::any_of(places_, [](const auto& place) { return place->seat.busy(); });
+  return std::ranges::any_of(places_, [](const auto& place) { return place->slot.busy(); });
 }
 
 bool Workers::wait_until_left(std::chrono::milliseconds patience) {

@@ -12,8 +12,8 @@
 #include <mutex>
 #include <vector>
 
+#include "container/device/call_slot.h"
 #include "container/device/run_queue.h"
-#include "container/device/seat.h"
 #include "container/device/task_runner.h"
 
 namespace walle::container {
@@ -32,7 +32,7 @@ class Workers {
 
  private:
   struct Place {
-    Seat seat;
+    CallSlot slot;
     std::shared_ptr<TaskRunner> runner;  // of the turn under way; `lock_`
   };
   bool start_one();

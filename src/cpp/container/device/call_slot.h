@@ -1,5 +1,5 @@
-// A worker's place, seen from two sides: the worker runs calls of a task that may never end, and the keeper
-// (keeper.h) gives a worker up whose call has passed its time.
+// CallSlot: a worker's call, seen from two sides: the worker runs calls of a task that may never end, and the
+// keeper (keeper.h) gives a worker up whose call has passed its time.
 //
 // Between enter() and leave() the task is the call's; if the keeper has given the worker up meanwhile it is
 // the keeper's, leave() says so, and the worker touches nothing of it any more.
@@ -12,7 +12,7 @@
 
 namespace walle::container {
 
-class Seat {
+class CallSlot {
  public:
   // Worker. The call is given up behind `end_us` of the steady clock; 0: never.
   void enter(int64_t end_us) {
