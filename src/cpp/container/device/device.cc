@@ -1,7 +1,7 @@
 #include "container/device/device.h"
 
 #include "base/nearest_name.h"
-#include "container/device/telling.h"
+#include "container/device/in_callback.h"
 #include "container/task/task_version.h"
 
 namespace walle::container {
@@ -16,7 +16,7 @@ Result<std::unique_ptr<Device>> Device::open(Env& env, const std::string& dir, D
 Result<std::shared_ptr<DeviceCore>> Device::core(const char* call) const {
   {
     const std::lock_guard guard(copying_);
-    if (core_ != nullptr && (!closed() || Telling::here())) return core_;
+    if (core_ != nullptr && (!closed() || InCallback::here())) return core_;
   }
   return argument_error("a closed device", "an open one", call, "open the folder again");
 }

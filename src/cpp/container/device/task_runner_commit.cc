@@ -2,9 +2,9 @@
 #include "base/log.h"
 #include "base/trace.h"
 #include "container/device/clock.h"
+#include "container/device/in_callback.h"
 #include "container/device/result_rows.h"
 #include "container/device/task_runner.h"
-#include "container/device/telling.h"
 
 namespace walle::container {
 
@@ -150,7 +150,7 @@ void TaskRunner::tell_listener() {
   result.commit = frame_;
   result.times = work_.times;
   result.waited_us = work_.waited_us;
-  const Telling telling;
+  const InCallback telling;
   (*callback)(result);
 }
 

@@ -1,4 +1,4 @@
-// Telling: this thread is inside an on_result callback.
+// InCallback: this thread is inside an on_result callback.
 //
 // A device that is being closed waits for its callbacks, and what such a callback asks it meanwhile is
 // answered: otherwise whoever closes would turn a harmless question into an error, some of the time.
@@ -6,12 +6,12 @@
 
 namespace walle::container {
 
-class Telling {
+class InCallback {
  public:
-  Telling();
-  ~Telling();
-  Telling(const Telling&) = delete;
-  Telling& operator=(const Telling&) = delete;
+  InCallback();
+  ~InCallback();
+  InCallback(const InCallback&) = delete;
+  InCallback& operator=(const InCallback&) = delete;
 
   static bool here();
 };
