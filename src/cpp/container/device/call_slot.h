@@ -1,8 +1,8 @@
 // CallSlot: a worker's call, seen from two sides: the worker runs calls of a task that may never end, and the
-// keeper (keeper.h) gives a worker up whose call has passed its time.
+// keeper (maintenance.h) gives a worker up whose call has passed its time.
 //
-// Between enter() and leave() the task is the call's; if the keeper has given the worker up meanwhile it is
-// the keeper's, leave() says so, and the worker touches nothing of it any more.
+// Between enter() and leave() the task is the call's; if the maintenance thread has given the worker up
+// meanwhile it is the maintenance thread's, leave() says so, and the worker touches nothing of it any more.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class CallSlot {
     in_call_ = false;
     return !lost_;
   }
-  // Keeper. True, once, for a call that has passed its time: the task is the keeper's.
+  // Maintenance. True, once, for a call that has passed its time: the task is the maintenance thread's.
   bool give_up(int64_t now_us) {
     const std::lock_guard lock(lock_);
     if (lost_ || !in_call_ || end_us_ == 0 || now_us < end_us_) return false;

@@ -16,7 +16,7 @@ Status DeviceCore::check_open() const {
 Result<stream::Event> DeviceCore::record(const stream::Event& event, bool durable) {
   WALLE_TRY(check_open());
   Result<stream::Event> recorded = processor_->record(event, durable);
-  keeper_->poke();
+  maintenance_->poke();
   return recorded;
 }
 

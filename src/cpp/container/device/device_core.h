@@ -30,7 +30,7 @@
 
 #include "container/device/clock.h"
 #include "container/device/device_options.h"
-#include "container/device/keeper.h"
+#include "container/device/maintenance.h"
 #include "container/device/task_info.h"
 #include "container/device/task_registry.h"
 #include "container/device/task_rooms.h"
@@ -164,7 +164,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Workers workers_;
   std::atomic<bool> open_{false};
   std::atomic<uint64_t> seen_event_{0};  // by watch()
-  std::unique_ptr<Keeper> keeper_;
+  std::unique_ptr<Maintenance> maintenance_;
 };
 
 }  // namespace walle::container

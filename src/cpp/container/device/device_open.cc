@@ -106,13 +106,13 @@ Status DeviceCore::start() {
   processor_->on_ready([this](std::string_view task) {
     if (const Runner runner = find(task)) wake(*runner);
   });
-  Keeper::Duties duties;
+  Maintenance::Duties duties;
   duties.watch = [this] { return watch(); };
   duties.maintain = [this] {
     if (options_.background) (void)keep_up().ok();  // stats() tell of what failed
   };
   duties.sleeps_us = [this] { return sleeps_us(); };
-  keeper_ = std::make_unique<Keeper>(std::move(duties));
+  maintenance_ = std::make_unique<Maintenance>(std::move(duties));
   open_.store(true);
   return {};
 }
@@ -121,14 +121,15 @@ Status DeviceCore::close() {
   if (!open_.exchange(false)) return {};
   processor_->on_ready(nullptr);
   queue_.close();
-  // What takes longer is stopped and runs again after the next open; the keeper gives up what cannot be.
+  // What takes longer is stopped and runs again after the next open; the maintenance thread gives up what
+  // cannot be.
   std::chrono::milliseconds patience(options_.grace_ms);
   while (!workers_.wait_until_left(patience)) {
     const std::shared_lock lock(tasks_lock_);
     for (const auto& [_, runner] : tasks_) runner->cancel();
     patience = std::chrono::milliseconds(50);
   }
-  keeper_->stop();  // and there, because others may still poke it
+  maintenance_->stop();  // and there, because others may still poke it
   Status written = commits_->checkpoint();
   const Status matched = processor_->checkpoint();
   return written.ok() ? matched : written;
@@ -162,7 +163,7 @@ void DeviceCore::destroy() {
 DeviceCore::~DeviceCore() {
   // Opening may have stopped anywhere.
   if (open_.load()) (void)close().ok();
-  if (keeper_ != nullptr) keeper_->stop();
+  if (maintenance_ != nullptr) maintenance_->stop();
   let_go_of_tasks();
 }
 

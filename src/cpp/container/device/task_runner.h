@@ -4,9 +4,9 @@
 // A turn runs one firing, or one phase of it: preprocess at once, the rest when the task's facts hold; or it
 // tries again to write what could not be written. Firings are settled in their order, whatever waits.
 //
-// Threads: turn() and what it calls belong to the worker that has the turn, lose_worker() to the keeper,
-// which then has it; cool() to whoever claimed an idle task; the other calls come from any thread. What those
-// read lies under `lock_`; the rest is the turn's.
+// Threads: turn() and what it calls belong to the worker that has the turn, lose_worker() to the maintenance
+// thread, which then has it; cool() to whoever claimed an idle task; the other calls come from any thread.
+// What those read lies under `lock_`; the rest is the turn's.
 #pragma once
 
 #include <deque>

@@ -42,7 +42,7 @@ HotTask::End TaskRunner::timed(Phase phase, int64_t& us, const Call& call) {
   mark_.begin(phase);
   const int64_t begin = steady_us();
   const HotTask::End end = call();
-  if (end == HotTask::End::lost) return end;  // work_ is the keeper's
+  if (end == HotTask::End::lost) return end;  // work_ is the maintenance thread's
   us = steady_us() - begin;
   if (end == HotTask::End::failed) fail_phase(hot_->failure());
   return end;

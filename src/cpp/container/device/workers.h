@@ -2,7 +2,7 @@
 //
 // Threads are detached: one that is given up may run on for ever, with what it holds. `alive` is what they
 // hold: everything their work needs lives at least as long as the last of them. start() and stop() belong to
-// one thread; keep_watch() to the keeper.
+// one thread; keep_watch() to the maintenance thread.
 #pragma once
 
 #include <chrono>

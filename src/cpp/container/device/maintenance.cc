@@ -1,4 +1,4 @@
-#include "container/device/keeper.h"
+#include "container/device/maintenance.h"
 
 #include <algorithm>
 
@@ -12,12 +12,12 @@ constexpr int kQuietTicks = 20;
 constexpr int64_t kLongestSleepUs = int64_t{3600} * 1'000'000;
 }  // namespace
 
-Keeper::Keeper(Duties duties)
-    : duties_(std::move(duties)), thread_({.name = "device keeper", .step = [this] { return step(); }}) {
+Maintenance::Maintenance(Duties duties)
+    : duties_(std::move(duties)), thread_({.name = "device maintenance", .step = [this] { return step(); }}) {
   thread_.start();
 }
 
-int64_t Keeper::step() {
+int64_t Maintenance::step() {
   if (asleep_.exchange(false, std::memory_order_seq_cst)) quiet_ = 0;
   quiet_ = duties_.watch() ? 0 : quiet_ + 1;
   if (++tick_ % kTicksPerSecond == 0) duties_.maintain();

@@ -1,5 +1,5 @@
-// The device's own thread: gives up workers whose calls do not end, advances time, syncs, checkpoints and
-// lets go of the cold.
+// Maintenance: the device's own thread, which gives up workers whose calls do not end, advances time, syncs,
+// checkpoints and lets go of the cold.
 //
 // While there is something to watch it looks ten times a second; when nothing has happened for a while it
 // sleeps until time itself has something to do, so that an idle device stays asleep.
@@ -13,7 +13,7 @@
 
 namespace walle::container {
 
-class Keeper {
+class Maintenance {
  public:
   struct Duties {
     std::function<bool()> watch;         // ten times a second; whether there is anything to watch
@@ -21,11 +21,11 @@ class Keeper {
     std::function<int64_t()> sleeps_us;  // how long it may sleep when there is nothing to watch
   };
 
-  explicit Keeper(Duties duties);
+  explicit Maintenance(Duties duties);
   // Waits for the duty under way; there is no other one.
   void stop() { thread_.stop(); }
 
-  // Something has happened. From any thread; costs a load while the keeper is awake.
+  // Something has happened. From any thread; costs a load while the maintenance thread is awake.
   void poke() {
     if (asleep_.load(std::memory_order_seq_cst)) thread_.poke();
   }
