@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "container/link/answer_book.h"
+#include "container/link/answer_store.h"
 #include "container/link/outbox_source.h"
 #include "link/tunnel/tls_socket.h"
 #include "link/tunnel/tunnel.h"
@@ -19,7 +19,7 @@ struct DeviceTunnelOptions {
   std::string broker;  // mqtts://host:port
   link::TlsFiles files;
   link::TunnelOptions tunnel;
-  AnswerBook::Told on_answer;  // none: answers are in the tables alone
+  AnswerStore::Told on_answer;  // none: answers are in the tables alone
 };
 
 class DeviceTunnel {
@@ -41,18 +41,18 @@ class DeviceTunnel {
  private:
   // What the device stops, too: a device that is being closed may do so behind this object's end.
   struct Line {
-    Line(Env& env, const Device& device, AnswerBook::Told on_answer)
+    Line(Env& env, const Device& device, AnswerStore::Told on_answer)
         : source(device), answers(env, device, std::move(on_answer)) {}
     void stop();
 
     OutboxSource source;
-    AnswerBook answers;
+    AnswerStore answers;
     std::unique_ptr<link::TlsSocket> socket;
     std::unique_ptr<link::Tunnel> tunnel;
     std::mutex lock;     // of rings
     bool rings = false;  // commits wake the tunnel
   };
-  DeviceTunnel(Env& env, const Device& device, AnswerBook::Told on_answer)
+  DeviceTunnel(Env& env, const Device& device, AnswerStore::Told on_answer)
       : device_(device), line_(std::make_shared<Line>(env, device, std::move(on_answer))) {}
 
   const Device& device_;

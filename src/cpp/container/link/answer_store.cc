@@ -1,4 +1,4 @@
-#include "container/link/answer_book.h"
+#include "container/link/answer_store.h"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ Status add_one(const store::TableDecl& decl, int64_t now, const link::AnswerRow&
 }
 }  // namespace
 
-std::vector<link::AnswerMark> AnswerBook::marks() {
+std::vector<link::AnswerMark> AnswerStore::marks() {
   std::vector<link::AnswerMark> out;
   const Result<std::shared_ptr<DeviceCore>> core = device_.core("tunnel");
   if (!core.ok()) return out;
@@ -50,7 +50,7 @@ std::vector<link::AnswerMark> AnswerBook::marks() {
   return out;
 }
 
-Result<link::AnswerMark> AnswerBook::take(const link::Answer& answer) {
+Result<link::AnswerMark> AnswerStore::take(const link::Answer& answer) {
   TakenAnswer told{.task = answer.task,
                    .stream = answer.stream,
                    .seq = answer.seq,
@@ -88,7 +88,7 @@ Result<link::AnswerMark> AnswerBook::take(const link::Answer& answer) {
   return link::AnswerMark{.stream = answer.stream, .taken = answer.number};
 }
 
-Status AnswerBook::add_rows(DeviceCore& core, const link::Answer& answer, Commit& commit) const {
+Status AnswerStore::add_rows(DeviceCore& core, const link::Answer& answer, Commit& commit) const {
   if (answer.rows.empty()) return {};
   WALLE_ASSIGN(const TaskInfo task, core.task(answer.task));
   if (task.question != answer.stream)

@@ -1,5 +1,5 @@
 // Answers in a device's tables: each once, whatever comes again, is lacking, does not fit or was never asked.
-#include "container/link/answer_book.h"
+#include "container/link/answer_store.h"
 
 #include "container/device_case.h"
 
@@ -9,22 +9,22 @@ namespace {
 using Kind = link::AnswerCell::Kind;
 const std::string kPackage(64, 'a');
 
-class AnswerBookTest : public DeviceTest {
+class AnswerStoreTest : public DeviceTest {
  protected:
   void open_device() {
     Result<std::unique_ptr<Device>> opened = Device::open(*env_, dir_, options_);
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     device_ = std::move(*opened);
-    book_ =
-        std::make_unique<AnswerBook>(*env_, *device_, [this](const TakenAnswer& a) { told_.push_back(a); });
+    store_ =
+        std::make_unique<AnswerStore>(*env_, *device_, [this](const TakenAnswer& a) { told_.push_back(a); });
   }
   void close_device() {
-    book_.reset();
+    store_.reset();
     ASSERT_TRUE(device_->close().ok());
     device_.reset();
   }
   void TearDown() override {
-    book_.reset();
+    store_.reset();
     device_.reset();
     DeviceTest::TearDown();
   }
@@ -77,7 +77,7 @@ class AnswerBookTest : public DeviceTest {
   }
   // Up to which answer the device has them, behind this one.
   uint64_t take(const link::Answer& a) {
-    const auto mark = book_->take(a);
+    const auto mark = store_->take(a);
     EXPECT_TRUE(mark.ok()) << mark.error().message();
     return mark.ok() ? mark->taken : UINT64_MAX;
   }
@@ -89,11 +89,11 @@ class AnswerBookTest : public DeviceTest {
   }
 
   std::unique_ptr<Device> device_;
-  std::unique_ptr<AnswerBook> book_;
+  std::unique_ptr<AnswerStore> store_;
   std::vector<TakenAnswer> told_;
 };
 
-TEST_F(AnswerBookTest, EachIsARowOnceOverDoublesGapsAndRestarts) {
+TEST_F(AnswerStoreTest, EachIsARowOnceOverDoublesGapsAndRestarts) {
   open_device();
   install(asking());
   ask(5);
@@ -107,7 +107,7 @@ TEST_F(AnswerBookTest, EachIsARowOnceOverDoublesGapsAndRestarts) {
   EXPECT_EQ(take(answer(2, 1, 1)), 2u);
   EXPECT_EQ(take(answer(4, 2)), 4u) << "3 was given up by the server";
   EXPECT_EQ(stored(), (std::vector<int64_t>{1, 2, 4}));
-  const std::vector<link::AnswerMark> marks = book_->marks();
+  const std::vector<link::AnswerMark> marks = store_->marks();
   ASSERT_EQ(marks.size(), 1u);
   EXPECT_EQ(marks[0].stream, "doubt");
   EXPECT_EQ(marks[0].taken, 4u);
@@ -116,7 +116,7 @@ TEST_F(AnswerBookTest, EachIsARowOnceOverDoublesGapsAndRestarts) {
   EXPECT_EQ(told_[0].seq, 2u);
 }
 
-TEST_F(AnswerBookTest, WhatWasNeverAskedIsNotTaken) {
+TEST_F(AnswerStoreTest, WhatWasNeverAskedIsNotTaken) {
   open_device();
   install(asking());
   ask(2);
@@ -125,7 +125,7 @@ TEST_F(AnswerBookTest, WhatWasNeverAskedIsNotTaken) {
   EXPECT_EQ(stored().size(), 1u);
 }
 
-TEST_F(AnswerBookTest, WhatDoesNotFitIsSettledWithoutRowsAndSaysWhy) {
+TEST_F(AnswerStoreTest, WhatDoesNotFitIsSettledWithoutRowsAndSaysWhy) {
   open_device();
   install(asking());
   ask(5);
@@ -150,17 +150,17 @@ TEST_F(AnswerBookTest, WhatDoesNotFitIsSettledWithoutRowsAndSaysWhy) {
   EXPECT_EQ(stored(), (std::vector<int64_t>{5}));
 }
 
-TEST_F(AnswerBookTest, AnAnswerOfATaskThatWasRemovedHoldsNothingUp) {
+TEST_F(AnswerStoreTest, AnAnswerOfATaskThatWasRemovedHoldsNothingUp) {
   open_device();
   install(asking());
   ask(2);
   ASSERT_TRUE((*device_->core("test"))->remove("asker").ok());
   EXPECT_EQ(take(answer(1, 0)), 1u);
   EXPECT_FALSE(told_.back().error.empty());
-  EXPECT_TRUE(book_->marks().empty()) << "nobody asks here";
+  EXPECT_TRUE(store_->marks().empty()) << "nobody asks here";
 }
 
-TEST_F(AnswerBookTest, ATaskWithoutATableIsToldAlone) {
+TEST_F(AnswerStoreTest, ATaskWithoutATableIsToldAlone) {
   open_device();
   install(asking(""));
   ask(1);
@@ -170,7 +170,7 @@ TEST_F(AnswerBookTest, ATaskWithoutATableIsToldAlone) {
   EXPECT_TRUE(told_.back().error.empty());
 }
 
-TEST_F(AnswerBookTest, ARecordThatAsksNamesItsPackageOverARestart) {
+TEST_F(AnswerStoreTest, ARecordThatAsksNamesItsPackageOverARestart) {
   open_device();
   install(asking());
   ask(1);
@@ -186,13 +186,13 @@ TEST_F(AnswerBookTest, ARecordThatAsksNamesItsPackageOverARestart) {
   EXPECT_EQ(task(), "asker@" + kPackage);
 }
 
-TEST_F(AnswerBookTest, AClosedDeviceTakesNothing) {
+TEST_F(AnswerStoreTest, AClosedDeviceTakesNothing) {
   open_device();
   install(asking());
   ask(1);
   ASSERT_TRUE(device_->close().ok());
-  EXPECT_FALSE(book_->take(answer(1, 0)).ok());
-  EXPECT_TRUE(book_->marks().empty());
+  EXPECT_FALSE(store_->take(answer(1, 0)).ok());
+  EXPECT_TRUE(store_->marks().empty());
 }
 
 }  // namespace

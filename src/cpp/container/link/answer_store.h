@@ -25,11 +25,11 @@ struct TakenAnswer {
   uint64_t stored = 0;                // rows in the table
 };
 
-class AnswerBook final : public link::AnswerTaker {
+class AnswerStore final : public link::AnswerTaker {
  public:
   using Told = std::function<void(const TakenAnswer&)>;
   // `told` is called behind each commit, by the tunnel's thread, and not again after a crash between the two.
-  AnswerBook(Env& env, const Device& device, Told told)
+  AnswerStore(Env& env, const Device& device, Told told)
       : env_(env), device_(device), told_(std::move(told)) {}
 
   std::vector<link::AnswerMark> marks() override;
