@@ -201,7 +201,7 @@ py::dict dict_of(const Manifest& m) {
   out["events"] = given_events(m);
   out["pages"] = m.pages;
   out["states"] = m.states;
-  const CloudHalf& c = m.cloud;
+  const CloudPhaseSpec& c = m.cloud;
   out["cloud"] = GivenCloud(c.question, c.module, c.function, c.answers, phase(c.limits), c.heap_bytes);
   return out;
 }

@@ -1,5 +1,5 @@
 // CallSlot: a worker's call, seen from two sides: the worker runs calls of a task that may never end, and the
-// keeper (maintenance.h) gives a worker up whose call has passed its time.
+// maintenance thread (maintenance.h) gives a worker up whose call has passed its time.
 //
 // Between enter() and leave() the task is the call's; if the maintenance thread has given the worker up
 // meanwhile it is the maintenance thread's, leave() says so, and the worker touches nothing of it any more.

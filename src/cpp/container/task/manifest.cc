@@ -167,7 +167,7 @@ Status check_events(const Manifest& m) {
 }
 
 Status check_cloud(const Manifest& m) {
-  const CloudHalf& c = m.cloud;
+  const CloudPhaseSpec& c = m.cloud;
   if (c.question.empty()) return {};
   if (std::ranges::none_of(m.features,
                            [&](const EgressFeature& f) { return f.policy.feature == c.question; }))

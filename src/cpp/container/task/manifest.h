@@ -45,7 +45,7 @@ struct EgressFeature {
 };
 
 // The half of a task that the server runs (docs/concepts/cloud-phase.md).
-struct CloudHalf {
+struct CloudPhaseSpec {
   std::string question;  // the feature whose batches it answers; empty: there is none
   std::string module, function;
   std::string answers;  // the table for the rows of an answer; empty: none
@@ -86,7 +86,7 @@ struct Manifest {
   std::vector<stream::EventDecl> events;  // what the device's catalogue must have: adopted when installed
   std::vector<std::string> pages, states;
 
-  CloudHalf cloud;
+  CloudPhaseSpec cloud;
 };
 
 // Whether a manifest means something; the error names the part of it, a packed one fits kMaxManifestBytes.

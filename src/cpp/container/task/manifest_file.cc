@@ -95,7 +95,7 @@ stream::EventDecl read_event(Reader& r, const TaskEvent& in) {
           .fields = r.each(in.fields(), field)};
 }
 
-CloudHalf read_cloud(Reader& r, const TaskCloud* in) {
+CloudPhaseSpec read_cloud(Reader& r, const TaskCloud* in) {
   if (!in) return {};
   return {.question = r.text(in->question()),
           .module = r.text(in->module_()),
@@ -196,7 +196,7 @@ std::unique_ptr<TaskEventT> event(const stream::EventDecl& decl) {
   return out;
 }
 
-std::unique_ptr<TaskCloudT> cloud(const CloudHalf& half) {
+std::unique_ptr<TaskCloudT> cloud(const CloudPhaseSpec& half) {
   if (half.question.empty()) return nullptr;
   auto out = std::make_unique<TaskCloudT>();
   out->question = half.question;

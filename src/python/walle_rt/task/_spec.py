@@ -38,7 +38,7 @@ class EventDecl:
 
 
 @dataclass(frozen=True)
-class CloudHalf:
+class CloudPhaseSpec:
     """What the server runs of a task.
 
     Attributes:
@@ -122,7 +122,7 @@ class TaskSpec:
     events: dict[str, EventDecl] = field(default_factory=dict)
     pages: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
-    cloud: CloudHalf | None = None
+    cloud: CloudPhaseSpec | None = None
 
     def catalog(self) -> Catalog:
         """The declared events, pages and states, beside what every catalogue has.
@@ -221,7 +221,7 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
         )
     question, module, function, answers, limits, heap = given["cloud"]
     return TaskSpec(
-        cloud=CloudHalf(question, module, function, answers, PhaseLimits(*limits), heap)
+        cloud=CloudPhaseSpec(question, module, function, answers, PhaseLimits(*limits), heap)
         if question
         else None,
         **{name: given[name] for name in _PLAIN},

@@ -24,7 +24,7 @@ from ._spec import (
     COLUMN_TYPES,
     PAST,
     WHEN_FULL,
-    CloudHalf,
+    CloudPhaseSpec,
     EventDecl,
     PhaseLimits,
     ResultTable,
@@ -103,7 +103,7 @@ def _limits(reader: Reader, main: bool) -> dict[str, PhaseLimits]:
     return {phase: PhaseLimits(**given["main" if main else phase]) for phase in SECTIONS}
 
 
-def _cloud(reader: Reader, spec: TaskSpec) -> CloudHalf | None:
+def _cloud(reader: Reader, spec: TaskSpec) -> CloudPhaseSpec | None:
     given = reader.values["cloud"]
     if not reader.lines.has(("cloud",)):
         return None
@@ -132,7 +132,7 @@ def _cloud(reader: Reader, spec: TaskSpec) -> CloudHalf | None:
         expected = "a module of its own: devices do not get it"
         reader.wrong(("cloud", "module"), f"module '{spec.module}' for both halves", expected, "split it")
         return None
-    return CloudHalf(
+    return CloudPhaseSpec(
         given["question"],
         given["module"],
         given["function"],

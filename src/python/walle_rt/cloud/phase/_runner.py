@@ -13,7 +13,7 @@ from ... import _core
 from ...errors import Error, ResourceError, TaskError
 from ...stream import unpack_batch
 from ...task import FileKind, Package, TaskSpec
-from ...task._spec import CloudHalf
+from ...task._spec import CloudPhaseSpec
 from ...vm import VM, Isolate, LimitExceeded, Limits, TaskBundle
 from ._answers import Question
 from ._worker import Worker
@@ -63,7 +63,7 @@ class LoadedTask:
                 f"a question of {package.task} {package.version}, which has no [cloud]", "a task with one",
                 "cloud phase", "look at who sends it",
             )  # fmt: skip
-        self.cloud: CloudHalf = spec.cloud
+        self.cloud: CloudPhaseSpec = spec.cloud
         self.task, self.version = package.task, package.version
         table = spec.results.get(self.cloud.answers)
         self.columns = None if table is None else dict(table.columns)
