@@ -25,8 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   uint64_t number = 0;
   std::string content;
-  const std::string copy = walle::store::encode_twin("STAT", 1, bytes);
-  require(walle::store::decode_twin(copy, "STAT", number, content) && number == 1 && content == bytes);
-  (void)walle::store::decode_twin(bytes, "STAT", number, content);
+  const std::string copy = walle::store::encode_mirrored("STAT", 1, bytes);
+  require(walle::store::decode_mirrored(copy, "STAT", number, content) && number == 1 && content == bytes);
+  (void)walle::store::decode_mirrored(bytes, "STAT", number, content);
   return 0;
 }

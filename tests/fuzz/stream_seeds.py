@@ -46,7 +46,7 @@ FEATURES = [
     b"\1\0\0\0\1\0\0\0n\2\0\0\0" + bytes(8) + b"\1" + bytes(8) + bytes(8) + b"\4\1\0\0\0" + bytes(4),
     b"\1\0\0\0\1\0\0\0n\1\0\0\0" + bytes(8) + b"\3\2\0\0\0ab",
     b"\2\0\0\0\1\0\0\0\2\0\0\0kvv\1\0\0\0\0\0\0\0l",
-    b"WALTWIN1" + bytes(4) + b"\1" + bytes(7) + b"STAT" + bytes(4),
+    b"WALMIRR1" + bytes(4) + b"\1" + bytes(7) + b"STAT" + bytes(4),
 ]
 
 

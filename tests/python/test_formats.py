@@ -324,7 +324,7 @@ def test_commits_and_result_tables(tmp_path: Path) -> None:
         if letter == "y":
             got = [v.encode("latin-1") if isinstance(v, str) else v for v in got]
         assert got == [result(n).get(name) for n in range(6)], name
-    r = Reader(twin(tmp_path / "tables" / "tables.wals", b"TABL")[1])
+    r = Reader(mirrored(tmp_path / "tables" / "tables.wals", b"TABL")[1])
     assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (2, 2, 1, "shop.rows")
     assert (r.take("q"), r.take("q"), r.take("I")) == (5000, 60_000_000, 5)
     assert [(r.take("B"), r.text()) for _ in range(5)] == [
@@ -433,19 +433,19 @@ def group(r: Reader, triggers: set[int]) -> int:
 # --- egress
 
 
-def twin(path: Path, kind: bytes) -> tuple[int, bytes]:
-    """Number and content of a twin file whose copies are whole."""
+def mirrored(path: Path, kind: bytes) -> tuple[int, bytes]:
+    """Number and content of a mirrored file whose copies are whole."""
     data = path.read_bytes()
-    assert data == path.with_name(path.name + ".twin").read_bytes()
+    assert data == path.with_name(path.name + ".mirror").read_bytes()
     magic, crc, number, of, size = struct.unpack_from("<8sIQ4sI", data)
-    assert magic == b"WALTWIN1" and of == kind and crc == crc32c(data[12:])
+    assert magic == b"WALMIRR1" and of == kind and crc == crc32c(data[12:])
     assert len(data) == 28 + size
     return number, data[28:]
 
 
 def state(path: Path) -> dict[bytes, bytes]:
     """Entries of a state file."""
-    r = Reader(twin(path, b"STAT")[1])
+    r = Reader(mirrored(path, b"STAT")[1])
     out = {}
     for _ in range(r.take("I")):
         key, value = r.take("II")
@@ -505,7 +505,7 @@ def test_manifest_of_a_log(tmp_path: Path) -> None:
     (tmp_path / "journal.walj").unlink()
     with EventLog(tmp_path) as log:
         (told,) = log.report.losses
-    r = Reader(twin(tmp_path / "manifest.wals", b"MNFT")[1])
+    r = Reader(mirrored(tmp_path / "manifest.wals", b"MNFT")[1])
     version, closed, reserved, newest, compacted, removed, erased = r.take("BBQQQQQ")
     assert (version, closed, removed, erased) == (2, 1, 0, 0) and written <= newest <= reserved
     assert r.take("I") == 1
@@ -532,7 +532,7 @@ def test_state_of_a_log(tmp_path: Path) -> None:
         b"cursor/reader": struct.pack("<Q", 5),
         b"epsilon/clicks": struct.pack("<d", 0.5),
     }
-    assert twin(tmp_path / "catalog.walc", b"CATL")[1] == catalog
+    assert mirrored(tmp_path / "catalog.walc", b"CATL")[1] == catalog
 
 
 def cell(r: Reader) -> Any:
@@ -560,7 +560,7 @@ def test_processor(tmp_path: Path) -> None:
         waiting = device.take("one")
         assert waiting is not None
         device.checkpoint()
-    _number, content = twin(tmp_path / "processor.wals", b"PROC")
+    _number, content = mirrored(tmp_path / "processor.wals", b"PROC")
     r = Reader(content)
     text = r.text
     assert r.take("IBQ") == (1, 0, 3)
@@ -694,11 +694,11 @@ def test_task_file_and_state(tmp_path: Path) -> None:
     assert value(r) == kept and r.done()
 
 
-def test_the_page_of_twin_files_names_every_kind() -> None:
+def test_the_page_of_mirrored_files_names_every_kind() -> None:
     root = Path(__file__).resolve().parents[2]
     sources = [f.read_text() for f in (root / "src" / "cpp").rglob("*.cc")]
     kinds = {
         k for text in sources for k in re.findall(r'constexpr const char\* k\w*Kind = "([A-Z]{4})"', text)
     }
-    page = (root / "docs" / "reference" / "formats" / "twin.md").read_text()
+    page = (root / "docs" / "reference" / "formats" / "mirrored-file.md").read_text()
     assert len(kinds) >= 9 and kinds == set(re.findall(r"\| `([A-Z]{4})` \|", page))

@@ -1,7 +1,7 @@
 #include "store/sealed_env.h"
 
 #include "base/bytes.h"
-#include "store/twin_file.h"
+#include "store/mirrored_file.h"
 
 namespace walle::store {
 
@@ -56,12 +56,12 @@ Status SealedEnv::replace_file(const std::string& path, uint64_t size, base::Fil
 }
 
 Status check_key(Env& env, const std::string& dir, base::Aead* aead, bool writing, bool empty) {
-  WALLE_ASSIGN(TwinFile note, TwinFile::open(env, dir + kKeyFile, kKeyKind));
+  WALLE_ASSIGN(MirroredFile note, MirroredFile::open(env, dir + kKeyFile, kKeyKind));
   const std::string where = "'" + dir + "'";
   const bool there = note.readable();
-  if (note.found() == TwinFile::Found::damaged)
+  if (note.found() == MirroredFile::Found::damaged)
     return model_error("a damaged note of the key: neither copy has its checksum", "one whole copy", where,
-                       "restore key.walk or key.walk.twin, or move the folder away");
+                       "restore key.walk or key.walk.mirror, or move the folder away");
   if (there && !aead)
     return argument_error("no key", "the key that these files were sealed with", where, "give the key");
   if (!there && !aead) return {};

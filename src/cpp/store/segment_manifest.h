@@ -1,6 +1,6 @@
 // SegmentManifest: which segment files there are and what is lost of them, as the record says that their
-// owner keeps in a twin file (docs/reference/formats/segment-manifest.md). A log and every result table have
-// one.
+// owner keeps in a mirrored file (docs/reference/formats/segment-manifest.md). A log and every result table
+// have one.
 #pragma once
 
 #include <cstdint>

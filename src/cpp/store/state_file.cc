@@ -7,12 +7,12 @@ namespace walle::store {
 namespace {
 constexpr const char* kKind = "STAT";
 
-StateFile::Found as_found(TwinFile::Found found) {
+StateFile::Found as_found(MirroredFile::Found found) {
   switch (found) {
-    case TwinFile::Found::nothing: return StateFile::Found::nothing;
-    case TwinFile::Found::whole: return StateFile::Found::whole;
-    case TwinFile::Found::mended: return StateFile::Found::mended;
-    case TwinFile::Found::damaged: break;
+    case MirroredFile::Found::nothing: return StateFile::Found::nothing;
+    case MirroredFile::Found::whole: return StateFile::Found::whole;
+    case MirroredFile::Found::mended: return StateFile::Found::mended;
+    case MirroredFile::Found::damaged: break;
   }
   return StateFile::Found::lost;
 }
@@ -20,8 +20,8 @@ StateFile::Found as_found(TwinFile::Found found) {
 
 Result<std::unique_ptr<StateFile>> StateFile::open(Env& env, std::string path, bool read_only) {
   base::watch_for_forks();
-  WALLE_ASSIGN(TwinFile file, TwinFile::open(env, path, kKind));
-  const TwinFile::Found found = file.found();
+  WALLE_ASSIGN(MirroredFile file, MirroredFile::open(env, path, kKind));
+  const MirroredFile::Found found = file.found();
   auto made = std::unique_ptr<StateFile>(new StateFile(std::move(file), read_only));
   made->found_ = as_found(found);
   if (made->found_ == Found::nothing || made->found_ == Found::lost) return made;

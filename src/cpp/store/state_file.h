@@ -1,5 +1,6 @@
-// A small durable map from text to bytes in two copies (store/twin_file.h): what must outlive damage to any
-// one file and may not start empty without somebody being told. Accounts, readers' places, counters of a day.
+// A small durable map from text to bytes in two copies (store/mirrored_file.h): what must outlive damage to
+// any one file and may not start empty without somebody being told. Accounts, readers' places, counters of a
+// day.
 //
 // A change is all or nothing and on the disk, twice, when apply() returns. In a child of fork() it is an
 // error: two processes that both count would each forget what the other has spent. The layout is
@@ -12,7 +13,7 @@
 
 #include "base/fork.h"
 #include "store/entry_map.h"
-#include "store/twin_file.h"
+#include "store/mirrored_file.h"
 
 namespace walle::store {
 
@@ -46,11 +47,11 @@ class StateFile {
   Status create();
 
  private:
-  StateFile(TwinFile file, bool read_only) : file_(std::move(file)), read_only_(read_only) {}
+  StateFile(MirroredFile file, bool read_only) : file_(std::move(file)), read_only_(read_only) {}
   Status write(EntryMap entries);
 
   mutable std::mutex lock_;
-  TwinFile file_;
+  MirroredFile file_;
   bool read_only_;
   uint64_t process_ = base::fork_generation();
   Found found_ = Found::nothing;

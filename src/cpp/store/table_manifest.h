@@ -1,6 +1,6 @@
 // What the result tables of one folder must not forget, whatever happens to their other files: which tables
 // and segments there are, which row numbers may have been given out, what has left and what is lost. Kept in
-// a twin file (docs/reference/formats/tables.md).
+// a mirrored file (docs/reference/formats/tables.md).
 #pragma once
 
 #include "store/segment_manifest.h"

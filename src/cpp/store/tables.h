@@ -17,9 +17,9 @@
 #include <mutex>
 
 #include "base/env.h"
+#include "store/mirrored_file.h"
 #include "store/table_manifest.h"
 #include "store/table_segment.h"
-#include "store/twin_file.h"
 
 namespace walle::store {
 
@@ -138,7 +138,7 @@ class Tables {
   bool read_only_;
   mutable std::mutex lock_;
   std::mutex checkpointing_;  // taken first
-  std::optional<TwinFile> manifest_file_;
+  std::optional<MirroredFile> manifest_file_;
   uint64_t applied_ = 0;      // of the manifest
   std::vector<Loss> losses_;  // of the manifest
   std::map<std::string, std::unique_ptr<Live>, std::less<>> live_;

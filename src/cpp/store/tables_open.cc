@@ -32,10 +32,10 @@ Result<std::unique_ptr<Tables>> Tables::open(Env& env, std::string dir, Access a
 }
 
 Status Tables::load(bool existing) {
-  WALLE_ASSIGN(TwinFile file, TwinFile::open(env_, dir_ + kManifestFile, kManifestKind));
-  const TwinFile::Found found = file.found();
+  WALLE_ASSIGN(MirroredFile file, MirroredFile::open(env_, dir_ + kManifestFile, kManifestKind));
+  const MirroredFile::Found found = file.found();
   manifest_file_ = std::move(file);
-  report_.mended = found == TwinFile::Found::mended;
+  report_.mended = found == MirroredFile::Found::mended;
   auto listed = env_.list_files(dir_);
   if (!listed.ok() && !read_only_) return listed.take_error();
   std::vector<std::string> files = listed.ok() ? *std::move(listed) : std::vector<std::string>();
@@ -52,11 +52,11 @@ Status Tables::load(bool existing) {
       live_.emplace(live->entry.decl.name, std::move(live));
     }
     WALLE_TRY(find_segments(files));
-  } else if (existing || found != TwinFile::Found::nothing || !files.empty()) {
+  } else if (existing || found != MirroredFile::Found::nothing || !files.empty()) {
     WALLE_TRY(rebuild(files));
   }
   if (read_only_) return {};
-  if (found == TwinFile::Found::damaged) WALLE_TRY(manifest_file_->set_aside());
+  if (found == MirroredFile::Found::damaged) WALLE_TRY(manifest_file_->set_aside());
   WALLE_TRY(write_manifest(compose()));
   (void)manifest_file_->mend().ok();  // the other copy serves where the disk is full
   return clear_files(all);

@@ -63,18 +63,18 @@ TEST(StateFile, BothCopiesDamagedIsALossThatKeepsTheBytes) {
   FaultEnv env;
   ASSERT_TRUE(opened(env)->apply({{"a", "1"}}).ok());
   env.file("/state")[9] ^= 4;
-  env.file("/state.twin").resize(3);
+  env.file("/state.mirror").resize(3);
   auto state = opened(env);
   EXPECT_EQ(state->found(), Found::lost);
   EXPECT_EQ(state->get("a"), std::nullopt);
   ASSERT_TRUE(state->apply({{"b", "2"}}).ok());
-  EXPECT_EQ(env.file("/state.twin.damaged").size(), 3u);
+  EXPECT_EQ(env.file("/state.mirror.damaged").size(), 3u);
   EXPECT_EQ(opened(env)->get("b"), "2");
 }
 
 TEST(StateFile, ForgedContentsAreALoss) {
   FaultEnv env;
-  auto file = TwinFile::open(env, "/state", "STAT");
+  auto file = MirroredFile::open(env, "/state", "STAT");
   base::ByteWriter twice;
   twice.put_count(2);
   for (int i = 0; i < 2; ++i) {

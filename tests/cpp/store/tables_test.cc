@@ -347,7 +347,7 @@ TEST(Tables, ALostManifestIsRebuiltFromTheSegmentsAndSaysSo) {
   }
   writer.commit(5);
   env.file(std::string(kDir) + "/tables.wals")[20] ^= 1;
-  env.file(std::string(kDir) + "/tables.wals.twin").clear();
+  env.file(std::string(kDir) + "/tables.wals.mirror").clear();
   tables = opened(env, Tables::Access::existing);
   EXPECT_TRUE(tables->report().manifest_lost);
   writer.replay(*tables);
@@ -363,7 +363,7 @@ TEST(Tables, ALostManifestIsRebuiltFromTheSegmentsAndSaysSo) {
   Writer second(*tables);
   second.commit(7);
   ASSERT_TRUE(other.remove_file(std::string(kDir) + "/tables.wals").ok());
-  ASSERT_TRUE(other.remove_file(std::string(kDir) + "/tables.wals.twin").ok());
+  ASSERT_TRUE(other.remove_file(std::string(kDir) + "/tables.wals.mirror").ok());
   tables = opened(other, Tables::Access::existing);
   second.replay(*tables);
   ASSERT_EQ(tables->losses().size(), 1u);

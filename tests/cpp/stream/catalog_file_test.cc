@@ -44,7 +44,7 @@ void append(FaultEnv& env, EventLog& log) {
 
 TEST(CatalogFile, AFlippedBitChangesNoLabelAndKeepsNoLogFromOpening) {
   const Catalog catalog = declared({field("name", Sensitivity::secret), field("n", Sensitivity::open)});
-  for (const char* damaged : {"/log/catalog.walc", "/log/catalog.walc.twin"}) {
+  for (const char* damaged : {"/log/catalog.walc", "/log/catalog.walc.mirror"}) {
     FaultEnv env;
     {
       append(env, *opened(env, catalog));
@@ -71,10 +71,10 @@ TEST(CatalogFile, TwoDamagedCopiesAreAnErrorThatNamesThem) {
   {
     append(env, *opened(env, declared({})));
   }
-  for (const char* path : {"/log/catalog.walc", "/log/catalog.walc.twin"}) env.file(path)[50] ^= 1;
+  for (const char* path : {"/log/catalog.walc", "/log/catalog.walc.mirror"}) env.file(path)[50] ^= 1;
   const auto log = EventLog::open(env, "/log", declared({}), kSmall);
   ASSERT_FALSE(log.ok());
-  EXPECT_NE(log.error().message().find("its twin"), std::string::npos) << log.error().message();
+  EXPECT_NE(log.error().message().find("its mirror"), std::string::npos) << log.error().message();
 }
 
 // An app of the version before knows fewer events and fields, or lower labels.

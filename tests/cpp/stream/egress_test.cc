@@ -12,7 +12,7 @@ using base::FaultEnv;
 
 constexpr const char* kLedger = "/gate/ledger.walj";
 constexpr const char* kState = "/gate/egress.wals";
-constexpr const char* kTwin = "/gate/egress.wals.twin";
+constexpr const char* kMirror = "/gate/egress.wals.mirror";
 constexpr int64_t kSends = 3;
 
 TracedBatch made(int64_t value = 1) {
@@ -66,7 +66,7 @@ TEST(EgressGate, RowsThatNoGraphMadeDoNotLeave) {
 TEST(EgressGate, AFlippedBitGivesNoBudgetBack) {
   FaultEnv env;
   spend(env);
-  for (const char* path : {kState, kTwin, kLedger}) {
+  for (const char* path : {kState, kMirror, kLedger}) {
     const std::string good = env.file(path);
     const size_t used = path == kLedger ? size_t{4096} + 64 * kSends : good.size();
     for (size_t bit = 0; bit < 8 * used; ++bit) {
@@ -82,7 +82,7 @@ TEST(EgressGate, AFlippedBitGivesNoBudgetBack) {
 }
 
 TEST(EgressGate, NoFileCutOrRemovedGivesBudgetBack) {
-  for (const char* path : {kState, kTwin, kLedger})
+  for (const char* path : {kState, kMirror, kLedger})
     for (const double part : {0.0, 0.3, 0.6, 0.99, -1.0}) {
       FaultEnv env;
       spend(env);
@@ -118,7 +118,7 @@ TEST(EgressGate, LosingBothCountersClosesTheGateForTheDay) {
     {
       (void)opened(env)->send("t", "f", made());
     }
-    for (const char* path : {kState, kTwin})
+    for (const char* path : {kState, kMirror})
       if (removed)
         ASSERT_TRUE(env.remove_file(path).ok());
       else
@@ -144,7 +144,7 @@ TEST(EgressGate, AGateThatNeverSentKnowsThatItsStateIsGone) {
   {
     (void)opened(env);
   }
-  for (const char* path : {kState, kTwin}) ASSERT_TRUE(env.remove_file(path).ok());
+  for (const char* path : {kState, kMirror}) ASSERT_TRUE(env.remove_file(path).ok());
   EXPECT_TRUE(opened(env)->report().lost);
 }
 

@@ -195,7 +195,7 @@ TEST(LogLosses, OneCopyOfTheManifestServesAndNoneIsTold) {
     EXPECT_EQ(log->report().mended_copies, 1u);
   }
   ASSERT_TRUE(env.remove_file("/log/manifest.wals").ok());
-  ASSERT_TRUE(env.remove_file("/log/manifest.wals.twin").ok());
+  ASSERT_TRUE(env.remove_file("/log/manifest.wals.mirror").ok());
   auto log = open_log(env);
   ASSERT_EQ(losses(*log).size(), 1u);
   EXPECT_EQ(losses(*log)[0].kind, LossKind::manifest);

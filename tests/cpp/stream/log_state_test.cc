@@ -12,7 +12,7 @@ namespace {
 using base::FaultEnv;
 
 constexpr const char* kState = "/log/state.wals";
-constexpr const char* kTwin = "/log/state.wals.twin";
+constexpr const char* kMirror = "/log/state.wals.mirror";
 constexpr double kSpent = 0.9;
 constexpr double kLimit = 1.0;
 
@@ -33,7 +33,7 @@ void used(FaultEnv& env) {
 }
 
 TEST(LogState, DamageToOneCopyForgetsNothingAndIsReported) {
-  for (const char* damaged : {kState, kTwin}) {
+  for (const char* damaged : {kState, kMirror}) {
     FaultEnv env;
     used(env);
     const std::string good = env.file(damaged);
@@ -73,7 +73,7 @@ TEST(LogState, LosingBothCopiesClosesAccounts) {
   for (const bool removed : {false, true}) {
     FaultEnv env;
     used(env);
-    for (const char* path : {kState, kTwin})
+    for (const char* path : {kState, kMirror})
       if (removed)
         ASSERT_TRUE(env.remove_file(path).ok());
       else
@@ -100,12 +100,12 @@ TEST(LogState, LosingBothCopiesClosesAccounts) {
 TEST(LogState, LosingAllButTheEventsIsNoticed) {
   FaultEnv env;
   used(env);
-  for (const char* path : {kState, kTwin}) ASSERT_TRUE(env.remove_file(path).ok());
-  for (const char* path : {"/log/catalog.walc", "/log/catalog.walc.twin"})
+  for (const char* path : {kState, kMirror}) ASSERT_TRUE(env.remove_file(path).ok());
+  for (const char* path : {"/log/catalog.walc", "/log/catalog.walc.mirror"})
     ASSERT_TRUE(env.remove_file(path).ok());
   const auto log = EventLog::open(env, "/log", Catalog(), {.journal_bytes = 8192});
   ASSERT_FALSE(log.ok());
-  EXPECT_NE(log.error().message().find("catalog.walc.twin"), std::string::npos);
+  EXPECT_NE(log.error().message().find("catalog.walc.mirror"), std::string::npos);
 }
 
 // Whatever fails while spending: what was not refused is spent, also after a power loss.

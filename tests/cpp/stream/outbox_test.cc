@@ -171,7 +171,7 @@ TEST(Outbox, LostFramesAndLostFilesAreToldOfAndNumbersGoOn) {
   save(*outbox, 5);
   EXPECT_FALSE(opened(env)->lost());
   env.file(kPath)[20] ^= 1;
-  env.file(std::string(kPath) + ".twin").clear();
+  env.file(std::string(kPath) + ".mirror").clear();
   for (int open = 0; open < 2; ++open) {
     outbox = opened(env, {}, Outbox::Access::existing);
     EXPECT_TRUE(outbox->lost());
@@ -179,7 +179,7 @@ TEST(Outbox, LostFramesAndLostFilesAreToldOfAndNumbersGoOn) {
     EXPECT_EQ(outbox->next("a"), 301u);
   }
   ASSERT_TRUE(env.remove_file(kPath).ok());
-  ASSERT_TRUE(env.remove_file(std::string(kPath) + ".twin").ok());
+  ASSERT_TRUE(env.remove_file(std::string(kPath) + ".mirror").ok());
   EXPECT_TRUE(opened(env, {}, Outbox::Access::existing)->lost());
 }
 

@@ -287,7 +287,7 @@ TEST_F(ProcessorTest, OneCopyServesAndTheLossOfBothIsTold) {
 
   kill(env, p);
   env.file(path)[40] ^= 1;
-  env.file(path + ".twin")[41] ^= 1;
+  env.file(path + ".mirror")[41] ^= 1;
   for (int open = 0; open < 2; ++open) {
     p = open_processor(env);
     EXPECT_TRUE(p->report().lost) << open;
@@ -305,7 +305,7 @@ TEST_F(ProcessorTest, OneCopyServesAndTheLossOfBothIsTold) {
   EXPECT_FALSE(p->report().lost);
 
   kill(env, p);
-  ASSERT_TRUE(env.remove_file(path).ok() && env.remove_file(path + ".twin").ok());
+  ASSERT_TRUE(env.remove_file(path).ok() && env.remove_file(path + ".mirror").ok());
   p = open_processor(env);
   EXPECT_TRUE(p->report().lost) << "the log remembers that there was one";
 }

@@ -190,7 +190,7 @@ def test_a_lost_state_is_told_until_acknowledged(tmp_path: Path) -> None:
     with opened(tmp_path) as p:
         p.install("a", {"t": "view"})
         p.record("view", ts=START)
-    for name in ("processor.wals", "processor.wals.twin"):
+    for name in ("processor.wals", "processor.wals.mirror"):
         (tmp_path / name).write_bytes(b"damaged")
     for _ in range(2):
         with opened(tmp_path) as p:

@@ -58,7 +58,7 @@ def check(log: EventLog) -> None:
 
 def test_a_lost_account_opens_with_what_is_known_of_it(tmp_path: Path) -> None:
     used(tmp_path)
-    for name in ("state.wals", "state.wals.twin"):
+    for name in ("state.wals", "state.wals.mirror"):
         (tmp_path / name).unlink()
     with EventLog(tmp_path) as log:
         with pytest.raises(ResourceError, match="acknowledge"):
@@ -277,7 +277,7 @@ def test_a_gate_without_its_counters_is_closed(tmp_path: Path) -> None:
     with EgressGate(tmp_path) as gate:
         gate.allow("t", policy())
         gate.send("t", "f", made)
-    for name in ("egress.wals", "egress.wals.twin"):
+    for name in ("egress.wals", "egress.wals.mirror"):
         (tmp_path / name).unlink()
     for _ in range(2):
         with EgressGate(tmp_path) as gate:

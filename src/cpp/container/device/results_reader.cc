@@ -13,7 +13,7 @@ Result<std::unique_ptr<ResultsReader>> ResultsReader::open(Env& env, const std::
     WALLE_ASSIGN(auto aead, base::Aead::open(key));
     sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
   }
-  if (env.file_size(dir + kCommitsState) < 0 && env.file_size(dir + kCommitsState + ".twin") < 0)
+  if (env.file_size(dir + kCommitsState) < 0 && env.file_size(dir + kCommitsState + ".mirror") < 0)
     return argument_error({"folder '", dir, "' without a device's results"}, "the folder of a device",
                           "results", "check the path");
   WALLE_TRY(store::check_key(env, dir, sealed ? &sealed->aead() : nullptr, false, false));

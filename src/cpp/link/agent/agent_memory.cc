@@ -118,12 +118,12 @@ bool decode_memory(std::string_view bytes, AgentMemory& memory) {
 }
 
 Result<AgentMemoryFile> AgentMemoryFile::open(Env& env, const std::string& path) {
-  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kMemoryKind));
-  const store::TwinFile::Found found = file.found();
+  WALLE_ASSIGN(store::MirroredFile file, store::MirroredFile::open(env, path, kMemoryKind));
+  const store::MirroredFile::Found found = file.found();
   AgentMemoryFile out(std::move(file));
-  if (found == store::TwinFile::Found::nothing) return out;
+  if (found == store::MirroredFile::Found::nothing) return out;
   out.found_ = Found::whole;
-  if (found == store::TwinFile::Found::damaged || !decode_memory(out.file_.content(), out.memory_)) {
+  if (found == store::MirroredFile::Found::damaged || !decode_memory(out.file_.content(), out.memory_)) {
     base::log(base::LogLevel::warning,
               "'" + path + "': both copies are damaged; what is installed stays, and is looked up again");
     out.found_ = Found::lost;

@@ -1,8 +1,8 @@
 // What an agent must not forget: which version of each task is which, what it is in the middle of, which
 // versions failed here, and what it still has to tell the server.
 //
-// One small file in two copies (store/twin_file.h), replaced as a whole: a change of several things is one
-// change. The layout is docs/reference/formats/agent-state.md. Not synchronised; one owner at a time.
+// One small file in two copies (store/mirrored_file.h), replaced as a whole: a change of several things is
+// one change. The layout is docs/reference/formats/agent-state.md. Not synchronised; one owner at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "link/policy/decide.h"
-#include "store/twin_file.h"
+#include "store/mirrored_file.h"
 
 namespace walle::link {
 
@@ -99,8 +99,8 @@ class AgentMemoryFile {
   Status save(AgentMemory next);
 
  private:
-  explicit AgentMemoryFile(store::TwinFile file) : file_(std::move(file)) {}
-  store::TwinFile file_;
+  explicit AgentMemoryFile(store::MirroredFile file) : file_(std::move(file)) {}
+  store::MirroredFile file_;
   AgentMemory memory_;
   bool unsure_ = false;  // a save failed: the file may hold either
   Found found_ = Found::nothing;

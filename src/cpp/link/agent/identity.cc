@@ -6,7 +6,7 @@
 #include "link/crypto.h"
 #include "link/limits.h"
 #include "link/trust/json.h"
-#include "store/twin_file.h"
+#include "store/mirrored_file.h"
 
 namespace walle::link {
 
@@ -125,9 +125,9 @@ Result<std::unique_ptr<DeviceKey>> Identity::key_of(Env& env, const std::string&
 }
 
 Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& folder) {
-  WALLE_ASSIGN(const store::TwinFile file,
-               store::TwinFile::open(env, folder + "/identity.wals", kIdentityKind));
-  if (file.found() == store::TwinFile::Found::nothing) return std::unique_ptr<Identity>();
+  WALLE_ASSIGN(const store::MirroredFile file,
+               store::MirroredFile::open(env, folder + "/identity.wals", kIdentityKind));
+  if (file.found() == store::MirroredFile::Found::nothing) return std::unique_ptr<Identity>();
   base::ByteReader in(file.content());
   const auto version = in.get<uint16_t>();
   if (in.ok() && version != kIdentityVersion)
@@ -159,7 +159,8 @@ Status Identity::save(Env& env) const {
   out.put(broker_.port);
   out.put_text(root_);
   out.put(renew_at_s_.load());
-  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, folder_ + "/identity.wals", kIdentityKind));
+  WALLE_ASSIGN(store::MirroredFile file,
+               store::MirroredFile::open(env, folder_ + "/identity.wals", kIdentityKind));
   return file.write(out.written());
 }
 

@@ -16,7 +16,7 @@ constexpr size_t kRecordBytes = 2 * 8 + 1 + 3 * 4;  // of a record
 // What a record costs beside its bytes: names and numbers, so that many empty ones are not free.
 constexpr uint64_t kRecordOverhead = 64;
 // Of the file's content, leaving room for the overheads.
-constexpr uint64_t kMostBytes = store::kMaxTwinBytes / 4 * 3;
+constexpr uint64_t kMostBytes = store::kMaxMirroredBytes / 4 * 3;
 
 uint64_t cost(const OutboxRecord& r) {
   return r.bytes.size() + r.task.size() + r.feature.size() + kRecordOverhead;
@@ -51,8 +51,8 @@ Result<std::unique_ptr<Outbox>> Outbox::open(Env& env, const std::string& path, 
         {options.max_bytes, " bytes and ", options.max_records, " records"},
         {"at least 1, at most ", kMostBytes, " bytes and ", kMostBytes / kRecordOverhead, " records"},
         {"outbox '", path, "'"}, "correct the limits");
-  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kKind));
-  using Found = store::TwinFile::Found;
+  WALLE_ASSIGN(store::MirroredFile file, store::MirroredFile::open(env, path, kKind));
+  using Found = store::MirroredFile::Found;
   const Found found = file.found();
   const bool there = file.readable();
   auto made = std::unique_ptr<Outbox>(new Outbox(std::move(file), options, access == Access::read_only));

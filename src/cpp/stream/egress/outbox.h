@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "base/env.h"
-#include "store/twin_file.h"
+#include "store/mirrored_file.h"
 
 namespace walle::stream {
 
 struct OutboxOptions {
-  // Both are limits on what waits. A twin file holds 16 MiB, with names and numbers.
+  // Both are limits on what waits. A mirrored file holds 16 MiB, with names and numbers.
   uint64_t max_bytes = 4 << 20;
   uint64_t max_records = 16'384;
 };
@@ -103,7 +103,7 @@ class Outbox {
     std::deque<OutboxRecord> waiting;
     uint64_t bytes = 0;
   };
-  Outbox(store::TwinFile file, OutboxOptions options, bool read_only)
+  Outbox(store::MirroredFile file, OutboxOptions options, bool read_only)
       : file_(std::move(file)), options_(options), read_only_(read_only) {}
   bool make_room(const OutboxRecord& record);
   void drop_oldest(Stream& stream, uint8_t priority);
@@ -112,7 +112,7 @@ class Outbox {
   Status write(const std::string& content);
 
   mutable std::mutex lock_;
-  store::TwinFile file_;
+  store::MirroredFile file_;
   OutboxOptions options_;
   bool read_only_;
   uint64_t applied_ = 0;

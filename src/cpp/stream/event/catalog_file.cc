@@ -9,13 +9,13 @@ constexpr const char* kKind = "CATL";
 
 Result<CatalogFile> CatalogFile::open(Env& env, const std::string& dir) {
   const std::string path = dir + kCatalogFile;
-  WALLE_ASSIGN(store::TwinFile file, store::TwinFile::open(env, path, kKind));
+  WALLE_ASSIGN(store::MirroredFile file, store::MirroredFile::open(env, path, kKind));
   CatalogFile out(std::move(file));
-  const store::TwinFile::Found found = out.file_.found();
-  if (found == store::TwinFile::Found::damaged)
+  const store::MirroredFile::Found found = out.file_.found();
+  if (found == store::MirroredFile::Found::damaged)
     return model_error("a damaged catalogue: neither copy has its checksum", "one whole copy",
-                       {"'", path, "' and its twin"}, "restore one of the two files, or move the log away");
-  if (found != store::TwinFile::Found::nothing) {
+                       {"'", path, "' and its mirror"}, "restore one of the two files, or move the log away");
+  if (found != store::MirroredFile::Found::nothing) {
     WALLE_ASSIGN(out.stored_, Catalog::parse(out.file_.content()));
   }
   return out;

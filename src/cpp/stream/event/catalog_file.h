@@ -1,12 +1,12 @@
-// The catalogue of a log as it lies in the directory: two copies with checksums (store/twin_file.h), so that
-// a flipped bit neither keeps the log from opening nor changes a label.
+// The catalogue of a log as it lies in the directory: two copies with checksums (store/mirrored_file.h), so
+// that a flipped bit neither keeps the log from opening nor changes a label.
 //
 // Not synchronised; read and written under the log's lock.
 #pragma once
 
 #include <optional>
 
-#include "store/twin_file.h"
+#include "store/mirrored_file.h"
 #include "stream/event/catalog.h"
 
 namespace walle::stream {
@@ -18,14 +18,14 @@ class CatalogFile {
   static Result<CatalogFile> open(Env& env, const std::string& dir);
 
   const std::optional<Catalog>& stored() const { return stored_; }
-  bool mended() const { return file_.found() == store::TwinFile::Found::mended; }
+  bool mended() const { return file_.found() == store::MirroredFile::Found::mended; }
   // Durable when it returns. Nothing is written where the same is stored.
   Status store(const Catalog& catalog);
 
  private:
-  explicit CatalogFile(store::TwinFile file) : file_(std::move(file)) {}
+  explicit CatalogFile(store::MirroredFile file) : file_(std::move(file)) {}
 
-  store::TwinFile file_;
+  store::MirroredFile file_;
   std::optional<Catalog> stored_;
 };
 

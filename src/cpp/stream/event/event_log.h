@@ -148,7 +148,7 @@ class EventLog {
   Status reserve_numbers();
   Status recover_sequencer();
   std::string journal_path() const { return dir_ + "/journal.walj"; }
-  Result<store::TwinFile> open_manifest() const;
+  Result<store::MirroredFile> open_manifest() const;
   void close();
   // event_log_reader.cc
   Status look_anew();
@@ -182,7 +182,7 @@ class EventLog {
   std::optional<CatalogFile> catalog_file_;
   std::unique_ptr<LogState> state_;
   bool opened_ = false;  // to the end, for writing
-  std::optional<store::TwinFile> manifest_file_;
+  std::optional<store::MirroredFile> manifest_file_;
   LogManifest manifest_;
   bool manifest_known_ = true;  // false: its file was damaged or is gone
   FoundSegments found_;         // what opening is still to do with files

@@ -107,18 +107,18 @@ Status EventLog::open_to_write() {
   return {};
 }
 
-Result<store::TwinFile> EventLog::open_manifest() const {
-  return store::TwinFile::open(env_, dir_ + kManifestFile, kManifestKind);
+Result<store::MirroredFile> EventLog::open_manifest() const {
+  return store::MirroredFile::open(env_, dir_ + kManifestFile, kManifestKind);
 }
 
 // The number of the oldest event that must be in the journal.
 Result<uint64_t> EventLog::load_manifest() {
   WALLE_ASSIGN(manifest_file_, open_manifest());
-  const store::TwinFile::Found found = manifest_file_->found();
+  const store::MirroredFile::Found found = manifest_file_->found();
   auto manifest = LogManifest::parse(manifest_file_->content());
   manifest_known_ = manifest_file_->readable() && manifest;
   manifest_ = manifest_known_ ? std::move(*manifest) : LogManifest();
-  report_.mended_copies = found == store::TwinFile::Found::mended;
+  report_.mended_copies = found == store::MirroredFile::Found::mended;
   return manifest_known_ ? manifest_.compacted + 1 : 0;
 }
 
@@ -128,13 +128,13 @@ Result<uint64_t> EventLog::check_files(const store::JournalRecovery& found, size
   const bool other = found.had_tail || std::ranges::any_of(files, [](const std::string& f) {
                        return f.starts_with("catalog.walc") || parse_segment_name(f);
                      });
-  const bool fresh = manifest_file_->found() == store::TwinFile::Found::nothing && !other;
+  const bool fresh = manifest_file_->found() == store::MirroredFile::Found::nothing && !other;
   manifest_known_ = manifest_known_ || fresh;
   WALLE_ASSIGN(found_, check_segments(env_, dir_, manifest_known_, manifest_));
   report_.damaged_segments = found_.damaged;
   const uint64_t next = check_journal(found, capacity, manifest_known_, env_.wall_us(), manifest_);
   if (options_.read_only) return next;
-  if (manifest_file_->found() == store::TwinFile::Found::damaged) WALLE_TRY(manifest_file_->set_aside());
+  if (manifest_file_->found() == store::MirroredFile::Found::damaged) WALLE_TRY(manifest_file_->set_aside());
   for (const std::string& file : files)
     if (file.ends_with(".wseg.new")) found_.removed.push_back(file);  // a crash left it
   const std::string now = manifest_.serialize();
@@ -150,7 +150,7 @@ Status EventLog::open_state() {
   if (file.stored()) {
     WALLE_ASSIGN(catalog_, extended_catalog(*file.stored(), catalog_));
   } else if (journal_->last_seq() > 0 || !manifest_.segments.empty()) {
-    return model_error("events without a catalogue", "catalog.walc or catalog.walc.twin beside them",
+    return model_error("events without a catalogue", "catalog.walc or catalog.walc.mirror beside them",
                        {"event log '", dir_, "'"}, "restore one of the two files, or move the log away");
   }
   // The state before the catalogue: one that is missing beside a catalogue was removed.

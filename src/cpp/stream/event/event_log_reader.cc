@@ -91,7 +91,7 @@ Status EventLog::look_anew() {
   for (int i = 0; i < kAttempts; ++i) {
     const std::string before = manifest_file_ ? manifest_file_->content() : "";
     const bool first = !manifest_file_;
-    WALLE_ASSIGN(store::TwinFile now, open_manifest());
+    WALLE_ASSIGN(store::MirroredFile now, open_manifest());
     const bool changed = first || now.content() != before;
     uint64_t expected = manifest_.compacted + 1;
     if (changed) {
@@ -101,7 +101,7 @@ Status EventLog::look_anew() {
     WALLE_ASSIGN(const CatalogFile catalog, CatalogFile::open(env_, dir_));
     if (catalog.stored()) catalog_ = *catalog.stored();
     if (changed) WALLE_TRY(check_files(copy_.recovery(), copy_.capacity()).status());
-    WALLE_ASSIGN(const store::TwinFile after, open_manifest());
+    WALLE_ASSIGN(const store::MirroredFile after, open_manifest());
     if (after.content() == manifest_file_->content()) break;
     manifest_file_.reset();  // the writer has moved on: once more from the beginning
   }

@@ -1,6 +1,6 @@
 // LogManifest: what a log must not forget of itself, whatever happens to its other files: which segments
 // there are, which numbers may have been given out, and what is lost until somebody has acknowledged it. Kept
-// in a twin file beside the segments (docs/reference/formats/log-manifest.md).
+// in a mirrored file beside the segments (docs/reference/formats/log-manifest.md).
 #pragma once
 
 #include <optional>

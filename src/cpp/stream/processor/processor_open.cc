@@ -43,7 +43,7 @@ Status Processor::Parts::open(Catalog catalog) {
   WALLE_ASSIGN(log, EventLog::open(below, dir + "/log", std::move(catalog), options.log));
   options.log.key.clear();
   table.emplace(log->catalog(), options.matcher);
-  WALLE_ASSIGN(file, store::TwinFile::open(*files, path(), kKind, kMaxStateBytes));
+  WALLE_ASSIGN(file, store::MirroredFile::open(*files, path(), kKind, kMaxStateBytes));
   ProcessorState found;
   WALLE_TRY(find_state(found));
   WALLE_TRY(restore(found));
@@ -51,23 +51,23 @@ Status Processor::Parts::open(Catalog catalog) {
   log->follow([this](const Event& recorded) { step(recorded); });
   const bool known = log->log_state().file().get(kMark).has_value();
   // State, then mark: a crash between them is no loss.
-  if (file->found() != store::TwinFile::Found::whole || lost) WALLE_TRY(checkpoint_locked());
+  if (file->found() != store::MirroredFile::Found::whole || lost) WALLE_TRY(checkpoint_locked());
   return known ? Status() : log->log_state().file().apply({{kMark, ""}});
 }
 
 // Nothing yet, what a checkpoint wrote, or a loss.
 Status Processor::Parts::find_state(ProcessorState& state) {
-  const store::TwinFile::Found found = file->found();
+  const store::MirroredFile::Found found = file->found();
   if (file->readable()) {
     auto decoded = decode_state(file->content());
     if (decoded.ok()) {
       state = std::move(*decoded);
-      report.mended = found == store::TwinFile::Found::mended;
+      report.mended = found == store::MirroredFile::Found::mended;
       return file->mend();
     }
     base::log(base::LogLevel::warning, "'" + path() + "': " + decoded.error().message());
     state.lost = true;
-  } else if (found == store::TwinFile::Found::damaged) {
+  } else if (found == store::MirroredFile::Found::damaged) {
     WALLE_TRY(file->set_aside());
     state.lost = true;
   } else {

@@ -9,8 +9,8 @@
 #include <atomic>
 
 #include "base/aead.h"
+#include "store/mirrored_file.h"
 #include "store/sealed_env.h"
-#include "store/twin_file.h"
 #include "stream/processor/processor.h"
 #include "stream/processor/task_table.h"
 
@@ -96,7 +96,7 @@ struct Processor::Parts final : public FiringSink {
   mutable std::mutex matching;
   mutable std::mutex queues;
   std::unique_ptr<EventLog> log;
-  std::optional<store::TwinFile> file;
+  std::optional<store::MirroredFile> file;
   std::optional<TaskTable> table;
   std::map<std::string, uint64_t> former;  // removed tasks: the numbers that they have used
   std::atomic<uint64_t> seen{0};           // number of the newest event that was matched

@@ -96,7 +96,7 @@ class LogReport:
 
 def is_event_log(directory: str | PathLike[str]) -> bool:
     """Whether a folder holds an event log; opening another one would begin a log in it."""
-    return any((Path(directory) / name).is_file() for name in ("catalog.walc", "catalog.walc.twin"))
+    return any((Path(directory) / name).is_file() for name in ("catalog.walc", "catalog.walc.mirror"))
 
 
 class EventLog:

@@ -417,7 +417,7 @@ TEST(Commits, LostStateIsToldOf) {
     ASSERT_TRUE(commits->checkpoint().ok());
   }
   ASSERT_TRUE(env.remove_file("/device/commits.wals").ok());
-  ASSERT_TRUE(env.remove_file("/device/commits.wals.twin").ok());
+  ASSERT_TRUE(env.remove_file("/device/commits.wals.mirror").ok());
   for (int open = 0; open < 2; ++open) EXPECT_TRUE(opened(env)->report().state_lost);
   ASSERT_TRUE(opened(env)->acknowledge_state_loss().ok());
   EXPECT_FALSE(opened(env)->report().state_lost);

@@ -80,7 +80,7 @@ TEST(AgentMemory, OneDamagedCopyTakesNothingAway) {
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->now(), some_memory());
   env.file("/agent.wals")[30] ^= 1;
-  env.file("/agent.wals.twin")[30] ^= 1;
+  env.file("/agent.wals.mirror")[30] ^= 1;
   auto lost = AgentMemoryFile::open(env, "/agent.wals");
   ASSERT_TRUE(lost.ok());
   EXPECT_EQ(lost->found(), AgentMemoryFile::Found::lost);

@@ -383,7 +383,7 @@ TEST_F(Agents, ALostMemoryGoesOnWithWhatIsInstalled) {
   direct({publish("1.0.0")});
   pulled();
   agent.reset();
-  for (const char* copy : {"/cloud/agent.wals", "/cloud/agent.wals.twin"}) env->file(copy)[40] ^= 1;
+  for (const char* copy : {"/cloud/agent.wals", "/cloud/agent.wals.mirror"}) env->file(copy)[40] ^= 1;
   restart();
   EXPECT_EQ(agent->memory().tasks.at("rank").active.version, "1.0.0");
   EXPECT_EQ(pulled().steps[0].what, What::kept);

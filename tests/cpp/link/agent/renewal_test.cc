@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/fault_env.h"
-#include "store/twin_file.h"
+#include "store/mirrored_file.h"
 
 namespace walle::link {
 namespace {
@@ -82,7 +82,7 @@ class RenewalTest : public testing::Test {
     out.put(uint16_t{8883});
     out.put_text("{}");
     out.put(renew_at);
-    Result<store::TwinFile> file = store::TwinFile::open(env_, "/cloud/identity.wals", "IDNT");
+    Result<store::MirroredFile> file = store::MirroredFile::open(env_, "/cloud/identity.wals", "IDNT");
     ASSERT_TRUE(file.ok());
     ASSERT_TRUE(file->write(out.written()).ok());
   }

@@ -1,4 +1,4 @@
-// A small file in two copies, `path` and `path.twin`: what a device must not forget because one file was
+// A small file in two copies, `path` and `path.mirror`: what a device must not forget because one file was
 // damaged or removed - how much epsilon is spent, how a column is labelled.
 //
 // Every write numbers the content and replaces one copy, then the other, each atomically and durably. So a
@@ -6,7 +6,8 @@
 // the other one is no older than the last write that succeeded. Alternating between two places would be half
 // the work and would answer damage to the newer one with a content of one write before.
 //
-// The layout is docs/reference/formats/twin.md. Not synchronised; one writer, whose lock is the owner's.
+// The layout is docs/reference/formats/mirrored-file.md. Not synchronised; one writer, whose lock is the
+// owner's.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ namespace walle::store {
 
 // Of a content, unless its owner says more. What needs more belongs into a journal or into segments: every
 // write replaces it twice.
-inline constexpr size_t kMaxTwinBytes = size_t{16} << 20;
+inline constexpr size_t kMaxMirroredBytes = size_t{16} << 20;
 
-class TwinFile {
+class MirroredFile {
  public:
   enum class Found : uint8_t {
     nothing,  // no copy is there
@@ -32,7 +33,8 @@ class TwinFile {
   // `kind`: four letters that say whose content it is. `most`: bytes of a content, at most. An error only
   // when no copy is whole and one could not be read: the disk may be asked again, and nothing is to be
   // decided before.
-  static Result<TwinFile> open(Env& env, std::string path, std::string kind, size_t most = kMaxTwinBytes);
+  static Result<MirroredFile> open(Env& env, std::string path, std::string kind,
+                                   size_t most = kMaxMirroredBytes);
 
   Found found() const { return found_; }
   bool readable() const { return found_ == Found::whole || found_ == Found::mended; }
@@ -45,10 +47,10 @@ class TwinFile {
   Status set_aside();
 
   const std::string& path() const { return path_; }
-  std::string twin_path() const { return path_ + ".twin"; }
+  std::string mirror_path() const { return path_ + ".mirror"; }
 
  private:
-  TwinFile(Env& env, std::string path, std::string kind, size_t most)
+  MirroredFile(Env& env, std::string path, std::string kind, size_t most)
       : env_(&env), path_(std::move(path)), kind_(std::move(kind)), most_(most) {}
 
   Env* env_;
@@ -59,9 +61,9 @@ class TwinFile {
   bool uneven_ = false;  // the copies differ, or one is not there
 };
 
-// One copy's bytes, and back: false for what encode_twin() does not write. For tests and tools.
-std::string encode_twin(std::string_view kind, uint64_t number, std::string_view content);
-bool decode_twin(std::string_view bytes, std::string_view kind, uint64_t& number, std::string& content,
-                 size_t most = kMaxTwinBytes);
+// One copy's bytes, and back: false for what encode_mirrored() does not write. For tests and tools.
+std::string encode_mirrored(std::string_view kind, uint64_t number, std::string_view content);
+bool decode_mirrored(std::string_view bytes, std::string_view kind, uint64_t& number, std::string& content,
+                     size_t most = kMaxMirroredBytes);
 
 }  // namespace walle::store

@@ -1,4 +1,4 @@
-#include "store/twin_file.h"
+#include "store/mirrored_file.h"
 
 #include <gtest/gtest.h>
 
@@ -8,44 +8,44 @@ namespace walle::store {
 namespace {
 
 using base::FaultEnv;
-using Found = TwinFile::Found;
+using Found = MirroredFile::Found;
 
 constexpr const char* kPath = "/file";
-constexpr const char* kTwin = "/file.twin";
+constexpr const char* kMirror = "/file.mirror";
 
-TwinFile opened(Env& env) {
-  auto file = TwinFile::open(env, kPath, "TEST");
+MirroredFile opened(Env& env) {
+  auto file = MirroredFile::open(env, kPath, "TEST");
   EXPECT_TRUE(file.ok()) << file.error().message();
   return std::move(*file);
 }
 
 void written(Env& env, std::string_view content) {
-  TwinFile file = opened(env);
+  MirroredFile file = opened(env);
   const Status s = file.write(content);
   ASSERT_TRUE(s.ok()) << s.error().message();
 }
 
-TEST(TwinFile, KeepsWhatWasWritten) {
+TEST(MirroredFile, KeepsWhatWasWritten) {
   FaultEnv env;
   EXPECT_EQ(opened(env).found(), Found::nothing);
   written(env, "one");
   written(env, std::string("tw\0", 3));
   env.lose_power();
-  TwinFile file = opened(env);
+  MirroredFile file = opened(env);
   EXPECT_EQ(file.found(), Found::whole);
   EXPECT_EQ(file.content(), std::string("tw\0", 3));
-  EXPECT_EQ(env.file(kPath), env.file(kTwin));
+  EXPECT_EQ(env.file(kPath), env.file(kMirror));
 }
 
 // What one copy becomes, the other serves, and nothing older: both hold every write.
-TEST(TwinFile, DamageToOneCopyTakesNothing) {
-  for (const char* damaged : {kPath, kTwin}) {
+TEST(MirroredFile, DamageToOneCopyTakesNothing) {
+  for (const char* damaged : {kPath, kMirror}) {
     FaultEnv env;
     written(env, "before");
     written(env, "now");
     const std::string good = env.file(damaged);
     const auto check = [&](const std::string& what) {
-      TwinFile file = opened(env);
+      MirroredFile file = opened(env);
       EXPECT_EQ(file.content(), "now") << what;
       EXPECT_EQ(file.found(), Found::mended) << what;
       ASSERT_TRUE(file.mend().ok());
@@ -69,45 +69,45 @@ TEST(TwinFile, DamageToOneCopyTakesNothing) {
   }
 }
 
-TEST(TwinFile, TellsNothingFromDamage) {
+TEST(MirroredFile, TellsNothingFromDamage) {
   FaultEnv env;
   written(env, "x");
   env.file(kPath)[20] ^= 1;
-  env.file(kTwin)[20] ^= 1;
-  TwinFile file = opened(env);
+  env.file(kMirror)[20] ^= 1;
+  MirroredFile file = opened(env);
   EXPECT_EQ(file.found(), Found::damaged);
   EXPECT_EQ(file.content(), "");
-  const std::string kept = env.file(kTwin);
+  const std::string kept = env.file(kMirror);
   ASSERT_TRUE(file.set_aside().ok());
-  EXPECT_EQ(env.file("/file.twin.damaged"), kept);
+  EXPECT_EQ(env.file("/file.mirror.damaged"), kept);
   ASSERT_TRUE(file.write("y").ok());
   EXPECT_EQ(opened(env).content(), "y");
   ASSERT_TRUE(env.remove_file(kPath).ok());
-  ASSERT_TRUE(env.remove_file(kTwin).ok());
+  ASSERT_TRUE(env.remove_file(kMirror).ok());
   EXPECT_EQ(opened(env).found(), Found::nothing);
 }
 
-TEST(TwinFile, AnotherKindOrAHugeFileIsNoCopy) {
+TEST(MirroredFile, AnotherKindOrAHugeFileIsNoCopy) {
   FaultEnv env;
   written(env, "x");
-  auto other = TwinFile::open(env, kPath, "ELSE");
+  auto other = MirroredFile::open(env, kPath, "ELSE");
   ASSERT_TRUE(other.ok());
   EXPECT_EQ(other->found(), Found::damaged);
-  env.file(kPath) = encode_twin("TEST", 9, std::string(kMaxTwinBytes + 1, 'x'));
+  env.file(kPath) = encode_mirrored("TEST", 9, std::string(kMaxMirroredBytes + 1, 'x'));
   EXPECT_EQ(opened(env).content(), "x");
-  TwinFile file = opened(env);
-  EXPECT_FALSE(file.write(std::string(kMaxTwinBytes + 1, 'x')).ok());
+  MirroredFile file = opened(env);
+  EXPECT_FALSE(file.write(std::string(kMaxMirroredBytes + 1, 'x')).ok());
   EXPECT_EQ(opened(env).content(), "x");
 }
 
 // Whatever operation fails, and with whatever power loss behind it: what was said to be written is there.
-TEST(TwinFile, EveryFailingOperationLeavesTheOldOrTheNew) {
+TEST(MirroredFile, EveryFailingOperationLeavesTheOldOrTheNew) {
   for (int64_t k = 0; k < 40; ++k) {
     FaultEnv env;
     written(env, "0");
     int accepted = 0;
     int tried = 0;
-    TwinFile file = opened(env);
+    MirroredFile file = opened(env);
     env.fail_at(k);
     for (int i = 1; i <= 3; ++i) {
       tried = i;
@@ -122,13 +122,13 @@ TEST(TwinFile, EveryFailingOperationLeavesTheOldOrTheNew) {
 }
 
 // A disk that does not answer is asked again, not taken for an empty one.
-TEST(TwinFile, AnUnreadableCopyIsNoMissingOne) {
+TEST(MirroredFile, AnUnreadableCopyIsNoMissingOne) {
   FaultEnv env;
   written(env, "x");
-  ASSERT_TRUE(env.remove_file(kTwin).ok());
+  ASSERT_TRUE(env.remove_file(kMirror).ok());
   for (int64_t k = 0; k < 4; ++k) {
     env.fail_at(k);
-    const auto file = TwinFile::open(env, kPath, "TEST");
+    const auto file = MirroredFile::open(env, kPath, "TEST");
     env.fail_at(-1);
     if (file.ok()) {
       EXPECT_EQ(file->content(), "x") << k;
@@ -136,16 +136,16 @@ TEST(TwinFile, AnUnreadableCopyIsNoMissingOne) {
   }
 }
 
-TEST(TwinFile, AnOwnerMayAllowMoreThanTheUsualSize) {
+TEST(MirroredFile, AnOwnerMayAllowMoreThanTheUsualSize) {
   FaultEnv env;
-  constexpr size_t kMore = 2 * kMaxTwinBytes;
-  const std::string large(kMaxTwinBytes + 1, 'x');
+  constexpr size_t kMore = 2 * kMaxMirroredBytes;
+  const std::string large(kMaxMirroredBytes + 1, 'x');
   EXPECT_FALSE(opened(env).write(large).ok());
-  auto file = TwinFile::open(env, kPath, "TEST", kMore);
+  auto file = MirroredFile::open(env, kPath, "TEST", kMore);
   ASSERT_TRUE(file.ok());
   ASSERT_TRUE(file->write(large).ok());
   EXPECT_FALSE(file->write(std::string(kMore + 1, 'x')).ok());
-  EXPECT_EQ(TwinFile::open(env, kPath, "TEST", kMore)->content(), large);
+  EXPECT_EQ(MirroredFile::open(env, kPath, "TEST", kMore)->content(), large);
   EXPECT_EQ(opened(env).found(), Found::damaged) << "more than this reader takes";
 }
 
