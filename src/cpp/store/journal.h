@@ -1,4 +1,4 @@
-// An append-only journal in a memory-mapped ring file: what append() accepted
+// Journal: an append-only journal in a memory-mapped ring file: what append() accepted
 // survives kill -9, because the frame's checksum is stored last and the page cache
 // outlives the process; sync() makes it survive a power loss.
 //

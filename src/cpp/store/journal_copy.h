@@ -1,5 +1,5 @@
-// A journal's frames as they were at one moment, for whoever reads beside a writer or where nothing can be
-// written: no lock, no mapping, no byte changed. Immutable.
+// JournalCopy: a journal's frames as they were at one moment, for whoever reads beside a writer or where
+// nothing can be written: no lock, no mapping, no byte changed. Immutable.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// A small file in two copies, `path` and `path.mirror`: what a device must not forget because one file was
-// damaged or removed - how much epsilon is spent, how a column is labelled.
+// MirroredFile: a small file in two copies, `path` and `path.mirror`: what a device must not forget because
+// one file was damaged or removed - how much epsilon is spent, how a column is labelled.
 //
 // Every write numbers the content and replaces one copy, then the other, each atomically and durably. So a
 // crash leaves two whole copies, of which the higher number counts, and one damaged copy takes nothing away:

@@ -1,5 +1,5 @@
-// An Env whose files are sealed with a key: what is replaced as a whole is encrypted on its way to the disk
-// and back. Mapped files pass through as they are; who maps one seals what it puts there.
+// SealedEnv: an Env whose files are sealed with a key: what is replaced as a whole is encrypted on its way to
+// the disk and back. Mapped files pass through as they are; who maps one seals what it puts there.
 //
 // A file is bound to its name, so that one file cannot be put in the place of another. One that does not open
 // reads as its sealed bytes, which no format takes for its own: damage, and reported as such. Whether the key

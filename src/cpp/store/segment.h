@@ -1,5 +1,5 @@
-// Columns of one run of records as a checked, compressed block of bytes; the long-term form of the journal.
-// The layout is docs/reference/formats/segment.md; a reader refuses any other byte.
+// Segment: columns of one run of records as a checked, compressed block of bytes; the long-term form of the
+// journal. The layout is docs/reference/formats/segment.md; a reader refuses any other byte.
 #pragma once
 
 #include <cstdint>

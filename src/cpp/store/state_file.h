@@ -1,6 +1,6 @@
-// A small durable map from text to bytes in two copies (store/mirrored_file.h): what must outlive damage to
-// any one file and may not start empty without somebody being told. Accounts, readers' places, counters of a
-// day.
+// StateFile: a small durable map from text to bytes in two copies (store/mirrored_file.h): what must outlive
+// damage to any one file and may not start empty without somebody being told. Accounts, readers' places,
+// counters of a day.
 //
 // A change is all or nothing and on the disk, twice, when apply() returns. In a child of fork() it is an
 // error: two processes that both count would each forget what the other has spent. The layout is

@@ -1,5 +1,5 @@
-// Append-only result tables in one folder: batches of rows as checked columnar segments, and what came since
-// the last batch in memory.
+// Tables: append-only result tables in one folder: batches of rows as checked columnar segments, and what
+// came since the last batch in memory.
 //
 // Tables own no journal. Whoever does (container/device/commits.h) writes rows into it first, which makes
 // them durable against kill -9, and then calls apply() with the number of that frame; checkpoint() writes

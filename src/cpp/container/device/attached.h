@@ -1,4 +1,5 @@
-// Those that work on a device with threads of their own - an agent, a tunnel -, so that closing it ends them.
+// Attached: those that work on a device with threads of their own - an agent, a tunnel -, so that closing it
+// ends them.
 //
 // Thread-safe. A stop may come twice, at the same time, and after its owner has left: it holds what it needs.
 #pragma once

@@ -1,5 +1,5 @@
-// The redo journal of a device: everything that one finished firing leaves - result rows, permitted sends,
-// and that it is done - in one frame, which is accepted whole or not at all.
+// Commits: the redo journal of a device: everything that one finished firing leaves - result rows, permitted
+// sends, and that it is done - in one frame, which is accepted whole or not at all.
 //
 // commit() survives kill -9 when it returns, and a power loss behind the next sync(); what the outbox gives
 // to a reader is always synced first. Tables, ledger and outbox apply frames in order and each remembers the

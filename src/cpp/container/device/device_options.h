@@ -1,4 +1,5 @@
-// How a device runs its tasks. What has no name here is the task's own say (container/task/manifest.h).
+// DeviceOptions: how a device runs its tasks. What has no name here is the task's own say
+// (container/task/manifest.h).
 #pragma once
 
 #include <cstdint>

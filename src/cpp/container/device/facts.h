@@ -1,4 +1,4 @@
-// What holds on the device, by name. Thread-safe.
+// Facts: what holds on the device, by name. Thread-safe.
 #pragma once
 
 #include <map>

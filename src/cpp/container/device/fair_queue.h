@@ -1,6 +1,6 @@
-// Which task runs next: stride scheduling (Waldspurger and Weihl, 1995). Each task has a pass, which grows by
-// the time that it has used over its weight, and the one with the least pass is next. So time is shared by
-// weight however unequal firings are, and a task that waits is never overtaken for ever.
+// FairQueue: which task runs next: stride scheduling (Waldspurger and Weihl, 1995). Each task has a pass,
+// which grows by the time that it has used over its weight, and the one with the least pass is next. So time
+// is shared by weight however unequal firings are, and a task that waits is never overtaken for ever.
 //
 // Changed from the paper: a firing's length is not known before, hence tasks are charged afterwards by what
 // they took; and a task that had nothing to do comes back at the pass of those that run, or it would

@@ -1,6 +1,6 @@
-// The `event` that a task's function gets: a dict made of a firing and the event that completed it, in the
-// boundary's own terms. Its memory is kept from firing to firing, so that a hot task's event allocates
-// nothing.
+// FiringEvent: the `event` that a task's function gets: a dict made of a firing and the event that completed
+// it, in the boundary's own terms. Its memory is kept from firing to firing, so that a hot task's event
+// allocates nothing.
 //
 //   {trigger, number, key, seq, ts, start_ts, session, page_instance, coalesced, event, page, fields: {...}}
 //

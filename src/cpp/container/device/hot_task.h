@@ -1,5 +1,5 @@
-// A task that is ready to run: an isolate with its bundle, its model's session, its module's state. They stay
-// from firing to firing, until the task gets cold or is replaced.
+// HotTask: a task that is ready to run: an isolate with its bundle, its model's session, its module's state.
+// They stay from firing to firing, until the task gets cold or is replaced.
 //
 // Used by the worker whose turn the task has. A worker that is given up in a call keeps the HotTask, which is
 // why it is shared, and nobody else uses it again.

@@ -1,5 +1,5 @@
-// An execute phase that is just a model: the engine runs it on what preprocess returned, and Python is not
-// entered. One session per hot task, whose plans stay from firing to firing.
+// ModelPhase: an execute phase that is just a model: the engine runs it on what preprocess returned, and
+// Python is not entered. One session per hot task, whose plans stay from firing to firing.
 //
 // Used by one thread at a time. What run() gives holds until the next run() or the end of the object.
 #pragma once

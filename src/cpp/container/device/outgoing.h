@@ -1,5 +1,5 @@
-// What a firing sends through the gate: permits that have set budget aside and leave with the commit, or are
-// let go with a firing that failed.
+// Outgoing: what a firing sends through the gate: permits that have set budget aside and leave with the
+// commit, or are let go with a firing that failed.
 //
 // Used by the thread that runs the firing.
 #pragma once

@@ -1,5 +1,5 @@
-// The files of installed packages, in a folder of the device under their digests: what tasks share lies there
-// once.
+// PackageParts: the files of installed packages, in a folder of the device under their digests: what tasks
+// share lies there once.
 //
 // Where the file system allows, a file is not copied but gets a second name. Not synchronised.
 #pragma once

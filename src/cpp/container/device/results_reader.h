@@ -1,5 +1,5 @@
-// The result tables of a device's folder for whoever only reads, beside the device that writes or without
-// one.
+// ResultsReader: the result tables of a device's folder for whoever only reads, beside the device that writes
+// or without one.
 #pragma once
 
 #include "store/sealed_env.h"

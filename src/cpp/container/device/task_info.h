@@ -1,4 +1,4 @@
-// What a device says about a task, and about itself.
+// TaskInfo: what a device says about a task, and about itself.
 #pragma once
 
 #include <cstdint>

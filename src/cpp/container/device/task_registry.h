@@ -1,5 +1,5 @@
-// What is installed on a device: each task's bundle, a file of its own, or the manifest of its package, whose
-// parts lie apart, and which one holds, in a state file of two copies
+// TaskRegistry: what is installed on a device: each task's bundle, a file of its own, or the manifest of its
+// package, whose parts lie apart, and which one holds, in a state file of two copies
 // (docs/reference/formats/installed-tasks.md).
 //
 // A bundle's or manifest's file is named by its content and is there, with its parts, before anything names

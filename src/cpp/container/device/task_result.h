@@ -1,4 +1,5 @@
-// What one firing of a task has come to: a value and stored rows, or which phase failed, where and why.
+// TaskResult: what one firing of a task has come to: a value and stored rows, or which phase failed, where
+// and why.
 #pragma once
 
 #include <cstdint>

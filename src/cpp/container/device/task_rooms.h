@@ -1,4 +1,4 @@
-// What the tasks of a device share. Everything in it is thread-safe and outlives every runner.
+// TaskRooms: what the tasks of a device share. Everything in it is thread-safe and outlives every runner.
 #pragma once
 
 #include <atomic>

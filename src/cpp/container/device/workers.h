@@ -1,4 +1,4 @@
-// The worker threads of a device, and giving up one that sits in a call which does not end.
+// Workers: the worker threads of a device, and giving up one that sits in a call which does not end.
 //
 // Threads are detached: one that is given up may run on for ever, with what it holds. `alive` is what they
 // hold: everything their work needs lives at least as long as the last of them. start() and stop() belong to

@@ -1,5 +1,5 @@
-// The models that one isolate has loaded, by handle. Parsed models are shared: isolates that load the same
-// resource of the same bundle have one copy of its weights and a session each.
+// EngineModels: the models that one isolate has loaded, by handle. Parsed models are shared: isolates that
+// load the same resource of the same bundle have one copy of its weights and a session each.
 //
 // Used by the isolate's own thread; the process-wide table of parsed models has its own lock.
 #pragma once

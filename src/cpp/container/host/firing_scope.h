@@ -1,5 +1,6 @@
-// What one firing of a task may read and leaves behind through walle.results: the rows that it has appended
-// and that nobody else sees until the device commits them, or forgets them with a firing that failed.
+// FiringScope: what one firing of a task may read and leaves behind through walle.results: the rows that it
+// has appended and that nobody else sees until the device commits them, or forgets them with a firing that
+// failed.
 //
 // Set into the context by whoever takes the isolate (container/host/slots.h) and asked by the isolate's own
 // thread; take() and forget() between two calls.

@@ -1,6 +1,6 @@
-// What walle.stream of one task works on: the device's log, the way out, and the rows that graphs have made
-// for the script, which it holds by number. Rows never become the script's own: what leaves is what a graph
-// gave (stream/operators/traced_batch.h).
+// StreamScope: what walle.stream of one task works on: the device's log, the way out, and the rows that
+// graphs have made for the script, which it holds by number. Rows never become the script's own: what leaves
+// is what a graph gave (stream/operators/traced_batch.h).
 //
 // Whoever takes the isolate makes one, puts it into kStreamSlot, keeps it as long as the task is hot, and
 // calls begin() before each firing. Used by the isolate's own thread; the log is shared, and reading it

@@ -1,5 +1,5 @@
-// Answers of the cloud phase as rows of the task's table: each once, in the order of their numbers, beside
-// the firings' own rows in the redo journal (container/device/commits.h).
+// AnswerStore: answers of the cloud phase as rows of the task's table: each once, in the order of their
+// numbers, beside the firings' own rows in the redo journal (container/device/commits.h).
 //
 // That an answer was taken and its rows are one frame. It settles the number of the answer under a name
 // that no task has, so an answer that comes again - because device, server or broker were killed between -

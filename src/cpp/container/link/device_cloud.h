@@ -1,5 +1,5 @@
-// A device and its server: who it is there, the agent that follows the server's plans, what rides on the
-// app's own requests.
+// DeviceCloud: a device and its server: who it is there, the agent that follows the server's plans, what
+// rides on the app's own requests.
 //
 // Threads: any, for every call; none waits for the network but connect(), where the device enrols. The device
 // outlives it; closing the device stops it.

@@ -1,4 +1,4 @@
-// A device as its agent sees it (link/agent/agent_host.h).
+// DeviceHost: a device as its agent sees it (link/agent/agent_host.h).
 //
 // The device is held for the length of a call: a closed one gives its folder back, and the calls behind that
 // are errors. One thread, the agent's, but for cancel().

@@ -1,5 +1,5 @@
-// The tunnel of a device: its outbox, a TLS connection with the broker, and the thread between them, woken by
-// every commit that sends.
+// DeviceTunnel: the tunnel of a device: its outbox, a TLS connection with the broker, and the thread between
+// them, woken by every commit that sends.
 //
 // Threads: any, for every call. The device outlives it; closing the device stops it.
 #pragma once

@@ -1,5 +1,5 @@
-// A device's outbox as what its tunnel sends: records are on the disk before they are read, and leave it when
-// the sink has them.
+// OutboxSource: a device's outbox as what its tunnel sends: records are on the disk before they are read, and
+// leave it when the sink has them.
 //
 // The device is held for the length of a call: a closed one gives its folder back, and the calls behind that
 // are errors. One thread, the tunnel's.

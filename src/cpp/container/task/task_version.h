@@ -1,5 +1,5 @@
-// One version of a task, ready to be run: its bundle, what the manifest in it says, and what follows from
-// both. Immutable, shared by whoever runs it.
+// TaskVersion: one version of a task, ready to be run: its bundle, what the manifest in it says, and what
+// follows from both. Immutable, shared by whoever runs it.
 #pragma once
 
 #include <memory>

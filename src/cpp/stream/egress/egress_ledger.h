@@ -1,5 +1,5 @@
-// What has left the device, how much of each day's budget is spent, and what the user has agreed to. Fails
-// closed.
+// EgressLedger: what has left the device, how much of each day's budget is spent, and what the user has
+// agreed to. Fails closed.
 //
 // The ledger is a journal of sends, which forgets the oldest when it is full. Budgets are counted apart from
 // it, in a state file of two copies (store/state_file.h), so that neither its size nor damage to it gives

@@ -1,4 +1,4 @@
-// One send as the ledger writes it down: docs/reference/formats/egress.md.
+// LedgerEntry: one send as the ledger writes it down: docs/reference/formats/egress.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What is to leave the device and waits for the tunnel: records by stream, numbered 1, 2, 3 ... in each,
-// read from any number on and gone when they are acknowledged.
+// Outbox: what is to leave the device and waits for the tunnel: records by stream, numbered 1, 2, 3 ... in
+// each, read from any number on and gone when they are acknowledged.
 //
 // Bounded in bytes and records. A record for which there is no room pushes out the oldest of the lowest
 // priority, or is not taken where it is the lowest itself; either is counted, for its stream and durably, and

@@ -1,5 +1,5 @@
-// A send that the gate has let pass and that has not happened yet: its budget is set aside until it is
-// applied or every copy of the permit is gone.
+// Permit: a send that the gate has let pass and that has not happened yet: its budget is set aside until it
+// is applied or every copy of the permit is gone.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a feature has sent on each of its last days, as an entry of the gate's state holds it
+// SpentDays: what a feature has sent on each of its last days, as an entry of the gate's state holds it
 // (docs/reference/formats/egress.md).
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a device may record: events with typed fields, pages, and the named states guards test. Names are
-// interned once; everything behind the catalogue works on small numbers.
+// Catalog: what a device may record: events with typed fields, pages, and the named states guards test. Names
+// are interned once; everything behind the catalogue works on small numbers.
 //
 // Only grows: ids given out stay valid, fields of an event are only appended, and labels only rise. Lowering
 // one is an act of its own (lower()) and counts for events that are recorded behind it. Not synchronised;

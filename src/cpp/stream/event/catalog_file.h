@@ -1,5 +1,5 @@
-// The catalogue of a log as it lies in the directory: two copies with checksums (store/mirrored_file.h), so
-// that a flipped bit neither keeps the log from opening nor changes a label.
+// CatalogFile: the catalogue of a log as it lies in the directory: two copies with checksums
+// (store/mirrored_file.h), so that a flipped bit neither keeps the log from opening nor changes a label.
 //
 // Not synchronised; read and written under the log's lock.
 #pragma once

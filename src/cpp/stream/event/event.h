@@ -1,4 +1,4 @@
-// One event as every part of the stream room sees it, and its record form in the journal
+// Event: one event as every part of the stream room sees it, and its record form in the journal
 // (docs/reference/formats/event.md).
 #pragma once
 

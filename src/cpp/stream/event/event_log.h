@@ -1,4 +1,4 @@
-// The device's event log: append is durable against kill -9 when it returns, against
+// EventLog: the device's event log: append is durable against kill -9 when it returns, against
 // power loss after at most 256 events or 2 s when maintain() runs as it should; old
 // events move to columnar segments and leave by age or quota.
 //

@@ -1,6 +1,6 @@
-// Which events of a log somebody wants, in words that the log can answer without reading all of itself:
-// segments outside are not opened, the journal is entered near the first one, and reading ends behind the
-// last.
+// EventQuery: which events of a log somebody wants, in words that the log can answer without reading all of
+// itself: segments outside are not opened, the journal is entered near the first one, and reading ends behind
+// the last.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Where some of a journal's frames lie, so that a reader who wants the newest events need not walk over all
-// of them: one in 64 of the last 65,536 events.
+// JournalMarks: where some of a journal's frames lie, so that a reader who wants the newest events need not
+// walk over all of them: one in 64 of the last 65,536 events.
 //
 // Threads: one appender notes, any number of others look, without a lock: an append would pay for it. A mark
 // that is overwritten while it is read is not taken.

@@ -1,5 +1,5 @@
-// What a log knows that its events cannot say: how far each named reader has come and how much of each
-// privacy account is spent. In two copies (store/state_file.h); a change is durable when it returns.
+// LogState: what a log knows that its events cannot say: how far each named reader has come and how much of
+// each privacy account is spent. In two copies (store/state_file.h); a change is durable when it returns.
 //
 // Fails closed. A log that has been there without its state - both copies damaged, or removed beside a
 // catalogue that tells of them - does not start at nothing: accounts refuse to be spent from and readers are

@@ -1,5 +1,5 @@
-// When an event happened, for whoever computes over time and can wait for what is late: its own time, in the
-// reckoning of the events around it.
+// RowTime: when an event happened, for whoever computes over time and can wait for what is late: its own
+// time, in the reckoning of the events around it.
 #pragma once
 
 #include "stream/event/event.h"

@@ -1,6 +1,6 @@
-// Gives an event its place: monotone time, session, page instance. Its whole state can be rebuilt from the
-// events, since sessions and page instances are named by the sequence number of their first event, and an
-// event whose time was changed keeps its own beside it.
+// Sequencer: gives an event its place: monotone time, session, page instance. Its whole state can be rebuilt
+// from the events, since sessions and page instances are named by the sequence number of their first event,
+// and an event whose time was changed keeps its own beside it.
 //
 // Times never go back, and clocks do. An event older than the newest one is either late, and time stands
 // still for it, or the clock was corrected: after two minutes of nothing but earlier times, time runs on

@@ -1,4 +1,4 @@
-// A chain of operators at work: takes rows, gives rows, and holds what is open between them.
+// Graph: a chain of operators at work: takes rows, gives rows, and holds what is open between them.
 //
 // What a graph gives depends on its rows and their order alone, never on how they were cut into batches. It
 // runs one stream, from the first push() to finish(); feed another stream through another graph. Not

@@ -1,4 +1,4 @@
-// A chain of stream operators as data: what a task carries, a device verifies, and Graph runs.
+// GraphSpec: a chain of stream operators as data: what a task carries, a device verifies, and Graph runs.
 //
 // A spec names what it needs of its surroundings and holds none of it: models are names of resources, privacy
 // accounts names in the log's state. So it can be written down (docs/reference/formats/graph.md), compared

@@ -1,4 +1,4 @@
-// A join in a graph: both sides wait for the stream's end, as as_of_join() needs them whole.
+// JoinStage: a join in a graph: both sides wait for the stream's end, as as_of_join() needs them whole.
 #pragma once
 
 #include "stream/graph/graph_spec.h"

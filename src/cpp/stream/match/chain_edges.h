@@ -1,4 +1,4 @@
-// The edges of strict chains: patterns whose steps all follow at once and ask for nothing
+// ChainEdges: the edges of strict chains: patterns whose steps all follow at once and ask for nothing
 // but one event on one page. A chain is fully determined by the newest tokens, so at most
 // one node of each depth has just matched, and an edge is found by (node, token) where
 // TokenLists would walk all edges of the token: 10,000 strict triggers over 200 tokens

@@ -1,5 +1,5 @@
-// What a completed trigger leaves: a record with a key that is the same in every replay, handed to a sink or
-// kept in a bounded queue.
+// Firing: what a completed trigger leaves: a record with a key that is the same in every replay, handed to a
+// sink or kept in a bounded queue.
 #pragma once
 
 #include <cstdint>

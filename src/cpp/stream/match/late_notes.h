@@ -1,4 +1,5 @@
-// What an event leaves behind for later ones, noted after it was matched: the newest event of the step before
+// LateNotes: what an event leaves behind for later ones, noted after it was matched: the newest event of the
+// step before
 // (`~>`), of what must not have come before (`!x ~ a`), and the numbers that later steps compare with. Each
 // lies in one of the partition's guards, a word that snapshots and evictions treat as they treat any guard.
 //

@@ -1,5 +1,5 @@
-// Windows and gaps by number: many tasks share few durations, and a two-byte number in each edge and terminal
-// costs less memory than the eight-byte duration. Entry 0 is "no limit".
+// LimitTable: windows and gaps by number: many tasks share few durations, and a two-byte number in each edge
+// and terminal costs less memory than the eight-byte duration. Entry 0 is "no limit".
 #pragma once
 
 #include <algorithm>

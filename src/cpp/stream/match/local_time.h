@@ -1,5 +1,5 @@
-// Local time on a device that knows no time zones: the host says how far it is ahead of UTC, and from when on
-// it is another hour (daylight saving).
+// LocalTime: local time on a device that knows no time zones: the host says how far it is ahead of UTC, and
+// from when on it is another hour (daylight saving).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// All triggers of a device against its event stream: add, remove, step, advance time, snapshot.
+// Matcher: all triggers of a device against its event stream: add, remove, step, advance time, snapshot.
 //
 // A trigger is a number here; names and texts belong to TriggerSet. Each scope has one
 // trie (stream/match/trie.h): the device, sessions, page instances, and each by(...). step()

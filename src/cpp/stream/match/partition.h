@@ -1,4 +1,5 @@
-// The state of one partition of a scope: the device has one, page and by(field) scopes one per kept key.
+// Partition: the state of one partition of a scope: the device has one, page and by(field) scopes one per
+// kept key.
 #pragma once
 
 #include <cstdint>

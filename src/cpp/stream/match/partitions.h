@@ -1,4 +1,4 @@
-// The partitions of one scope: found by key, kept in order of use, made as keys come.
+// Partitions: the partitions of one scope: found by key, kept in order of use, made as keys come.
 //
 // State lies in rows of equal shape, some rows to a page. A page is allocated when a key finds every row
 // taken and the declared number not reached; that is the only allocation of a step, one per page of new keys

@@ -1,5 +1,5 @@
-// The predicates of all triggers, each evaluated at most once per event: a value is known when its stamp is
-// the current event's key, so nothing is reset between events.
+// PredicateMemo: the predicates of all triggers, each evaluated at most once per event: a value is known when
+// its stamp is the current event's key, so nothing is reset between events.
 #pragma once
 
 #include <cstdint>

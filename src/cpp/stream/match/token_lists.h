@@ -1,5 +1,5 @@
-// What one trie does at each token (event@page, event@*, *@page, *@*, each also with a value that a field of
-// the event must have): its edges, the ends of chains and the guards it renews.
+// TokenLists: what one trie does at each token (event@page, event@*, *@page, *@*, each also with a value that
+// a field of the event must have): its edges, the ends of chains and the guards it renews.
 //
 // All edges lie in one vector, token after token, and so do ends and guards: a list is 26 bytes, and nothing
 // is reserved per token. Adding an edge moves the edges behind it and renumbers the lists behind it: a whole

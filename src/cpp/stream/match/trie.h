@@ -1,4 +1,5 @@
-// All patterns of one scope as a shared-prefix trie, indexed by token (event@page, event@*, *@page, *@*).
+// Trie: all patterns of one scope as a shared-prefix trie, indexed by token (event@page, event@*, *@page,
+// *@*).
 //
 // A node is a prefix that something goes on from; the last step of a pattern is an end that hangs on its
 // token (stream/match/token_lists.h), unless it asks for more than a gap and a guard. Each node keeps ONE

@@ -1,4 +1,5 @@
-// Triggers by name in front of a matcher: what a device's task manager adds, removes, replays and explains.
+// TriggerSet: triggers by name in front of a matcher: what a device's task manager adds, removes, replays and
+// explains.
 #pragma once
 
 #include <map>

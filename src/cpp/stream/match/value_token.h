@@ -1,5 +1,5 @@
-// Predicates that ask one field for one value, `view[item == 7]`, found by the event's value: of a thousand
-// tasks that ask for different ones an event looks at those that ask for its own.
+// ValueToken: predicates that ask one field for one value, `view[item == 7]`, found by the event's value: of
+// a thousand tasks that ask for different ones an event looks at those that ask for its own.
 //
 // The value is a part of the token (stream/match/token_lists.h), as a hash: what it finds is evaluated all
 // the same, so a collision costs one evaluation and no wrong answer.

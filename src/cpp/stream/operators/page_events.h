@@ -1,4 +1,4 @@
-// The events of one page instance out of the log, kept together with what their contents borrow.
+// PageEvents: the events of one page instance out of the log, kept together with what their contents borrow.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
-// The device's stream processor: event log, catalogue and the triggers of all tasks as one object. An event
-// is appended, matched, and what fires waits in its task's queue: all of it durable against kill -9.
+// Processor: the device's stream processor: event log, catalogue and the triggers of all tasks as one object.
+// An event is appended, matched, and what fires waits in its task's queue: all of it durable against kill -9.
 //
 // The log says what happened, and everything else follows from it. A checkpoint is ONE state in one file: the
 // matcher's snapshot, the place in the log up to which it has seen events, the tasks with their triggers, and

@@ -1,5 +1,6 @@
-// A checkpoint of the processor as plain data, and as bytes (docs/reference/formats/processor.md): what
-// matching has seen, which tasks there are, and what waits. The two files that hold it are a MirroredFile.
+// ProcessorState: a checkpoint of the processor as plain data, and as bytes
+// (docs/reference/formats/processor.md): what matching has seen, which tasks there are, and what waits. The
+// two files that hold it are a MirroredFile.
 #pragma once
 
 #include <map>

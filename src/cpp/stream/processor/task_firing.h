@@ -1,4 +1,4 @@
-// What the processor keeps for tasks: which triggers one has, and what a firing hands to it.
+// TaskFiring: what the processor keeps for tasks: which triggers one has, and what a firing hands to it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A task's firings in order of number: those that were taken and are not settled, then those that wait.
+// TaskQueue: a task's firings in order of number: those that were taken and are not settled, then those that
+// wait.
 //
 // Bounded: as many may wait as were declared, and as many may be in flight. A firing that folds takes the
 // place of the waiting one by leaving it and standing at the end itself, so that numbers stay in order and

@@ -1,6 +1,6 @@
-// The tasks of a processor and their triggers in its matcher. A trigger is named by its task and its name:
-// that goes into its fingerprint, so that equal texts of two tasks fire under different keys and find their
-// own state in a snapshot.
+// TaskTable: the tasks of a processor and their triggers in its matcher. A trigger is named by its task and
+// its name: that goes into its fingerprint, so that equal texts of two tasks fire under different keys and
+// find their own state in a snapshot.
 //
 // Not synchronised: the processor's locks are. Names, once seen, are kept for good: firings in flight point
 // to them, and there are no more than people have invented.

@@ -1,4 +1,4 @@
-// Where a parser stands among the lexemes of a trigger, and what it says when it cannot go on.
+// LexemeCursor: where a parser stands among the lexemes of a trigger, and what it says when it cannot go on.
 #pragma once
 
 #include "stream/trigger/trigger_lexer.h"

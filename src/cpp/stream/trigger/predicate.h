@@ -1,4 +1,4 @@
-// A predicate over an event's declared fields: `price > 10 and (brand in ("a", "b") or not sale)`.
+// Predicate: a predicate over an event's declared fields: `price > 10 and (brand in ("a", "b") or not sale)`.
 //
 // Two-valued: a comparison with a field the event lacks is false. Depends on the one event alone, so its
 // value is computed at most once per event whatever the number of patterns that ask (stream/match/matcher.h);

@@ -1,4 +1,5 @@
-// Every name a trigger uses: what a catalogue must declare before the trigger compiles against it.
+// TriggerNames: every name a trigger uses: what a catalogue must declare before the trigger compiles against
+// it.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// A trigger as its author wrote it: the tree that the parser and
+// TriggerSpec: a trigger as its author wrote it: the tree that the parser and
 // the Python builder make and everything else reads.
 #pragma once
 
