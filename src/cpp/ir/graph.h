@@ -1,10 +1,10 @@
 // The portable graph: what .walle files store. Values, nodes in topological order, nested graphs in
 // attributes.
 //
-// Graphs are closed: a body (If, Loop, Scan) names everything it takes from outside as an input of its own,
-// after its formal inputs, and the control node lists the captured values after its own inputs (attribute
-// "captures" counts them per body: "<attr>_captures"). So a graph can be planned, checked and run without its
-// parent. Immutable once verified; shared by every session of a model.
+// Graphs are closed: a body (If, Loop, Scan, Gradient) names everything it takes from outside as an input of
+// its own, after its formal inputs, and the node with the body lists the captured values after its own
+// inputs (attribute "captures" counts them per body: "<attr>_captures"). So a graph can be planned, checked
+// and run without its parent. Immutable once verified; shared by every session of a model.
 //
 // Values are numbers into the graph's own list, and nodes have none; no pointers. A number is what the file
 // holds, one comparison makes it safe to use, a graph is copied by copying vectors, tables by value are plain

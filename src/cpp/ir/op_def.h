@@ -14,6 +14,7 @@
 
 namespace walle::ops {
 class LowerContext;
+class GradientContext;
 class ControlContext;
 }  // namespace walle::ops
 
@@ -41,6 +42,7 @@ struct Cost {
 
 using InferFn = Status (*)(InferContext&);
 using LowerFn = Status (*)(ops::LowerContext&);
+using GradientFn = Status (*)(ops::GradientContext&);
 using ControlFn = Status (*)(ops::ControlContext&);
 // nullptr: no arithmetic, bytes of all operands.
 using CostFn = Cost (*)(const Attributes&, std::span<const InferInput>, std::span<const InferOutput>);
@@ -60,6 +62,10 @@ struct OpDef {
   bool deterministic = true;  // false: random; never folded, never shared
   std::string_view family =
       {};  // atomic rows that are kinds of one operator share a family ("Unary"); empty: the name
+  // atomic rows, one of the two: the rule of reverse-mode differentiation (ops/gradient.h), or why there is
+  // none. Rows that decompose need neither.
+  GradientFn gradient = nullptr;
+  std::string_view no_gradient = {};
 };
 
 std::string_view op_class_name(OpClass op_class);

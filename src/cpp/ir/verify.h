@@ -6,7 +6,7 @@
 //   producers    each value has exactly one: an input, a constant or one node's output
 //   order        nodes use only what earlier nodes made: no cycles
 //   operators    known to `find`, arity within the table's row
-//   bodies       If, Loop and Scan have theirs, with as many inputs as formal values and captures
+//   bodies       If, Loop, Scan and Gradient have theirs, with as many inputs as formal values and captures
 //   constants    shape x dtype = bytes
 //   names        inputs and outputs have distinct, non-empty names; signatures refer to them
 //

@@ -46,6 +46,15 @@ class Bodies {
     return {};
   }
 
+  // Everything that a Gradient takes goes into its body, by whose first `wrt` inputs it differentiates.
+  Status gradient_node() const {
+    WALLE_TRY(body("body", std::ssize(n_.inputs), "", 1));
+    const int64_t wrt = n_.attributes.get_int("wrt", 0);
+    if (wrt < 1 || wrt > std::ssize(n_.inputs))
+      return fail({describe(n_), " with wrt=", wrt}, {"1..", n_.inputs.size()});
+    return {};
+  }
+
  private:
   Error fail(Text given, Text expected) const { return graph_fault(given, expected, place_); }
 
@@ -84,6 +93,7 @@ Status check_bodies(const Node& n, const std::string& place) {
   if (n.op == "If") return Bodies(n, place).if_node();
   if (n.op == "Loop") return Bodies(n, place).loop_node();
   if (n.op == "Scan") return Bodies(n, place).scan_node();
+  if (n.op == "Gradient") return Bodies(n, place).gradient_node();
   return {};
 }
 

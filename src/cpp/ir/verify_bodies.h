@@ -1,4 +1,5 @@
-// What If, Loop and Scan need of their bodies: the part of ir/verify.h that knows operators by name.
+// What If, Loop, Scan and Gradient need of their bodies: the part of ir/verify.h that knows operators by
+// name.
 //
 // The op table has no room for it: a row says how many operands a node has, and here that depends on what its
 // attributes hold. Graphs are closed (ir/graph.h), so a control node lists what its bodies capture behind its

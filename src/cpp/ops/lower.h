@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ops/program.h"
@@ -32,6 +33,9 @@ struct LowerOptions {
   // devices; what a hostile Tile or Expand would make larger is left to run time.
   int64_t fold_limit_bytes = int64_t{64} << 20;  // results larger than this are left to run time
 };
+
+// A model error when one of the operands that an operator cannot do without is left out.
+Status check_inputs(const ir::OpDef& op, const std::vector<Ref>& inputs);
 
 class Lowering {
  public:
@@ -57,6 +61,20 @@ class Lowering {
                             const std::vector<Ref>& sources, const Origin& origin);
   Result<Ref> append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape,
                           const std::vector<Ref>& operands, const Origin& origin);
+
+  // For as long as it lives no backend claims a composite: everything becomes atoms.
+  class Unclaimed {
+   public:
+    explicit Unclaimed(Lowering& lowering)
+        : lowering_(lowering), claims_(std::exchange(lowering.options_.claims, nullptr)) {}
+    ~Unclaimed() { lowering_.options_.claims = std::move(claims_); }
+    Unclaimed(const Unclaimed&) = delete;
+    Unclaimed& operator=(const Unclaimed&) = delete;
+
+   private:
+    Lowering& lowering_;
+    decltype(LowerOptions::claims) claims_;
+  };
 
  private:
   // Whether a backend runs the operator as it is: atomic without a rewriting rule, or a composite it claims.
@@ -111,6 +129,10 @@ class LowerContext {
                              int outputs);
   Ref raster(raster::Raster raster, DType dtype, const Shape& shape, const std::vector<Ref>& sources);
   Ref loop(raster::LoopSpec loop, DType dtype, const Shape& shape, const std::vector<Ref>& operands);
+
+  // For what emits whole graphs.
+  Lowering& lowering() { return lowering_; }
+  const Origin& origin() const { return origin_; }
 
   // False, with the context failed, when a table of so many elements must not be computed; ask before making
   // one. `work`: what an element costs, kFlagWork to kSearchWork.

@@ -34,6 +34,13 @@ bool is_nothing(std::span<const ir::InferOutput> outputs) {
 }
 }  // namespace
 
+Status check_inputs(const ir::OpDef& op, const std::vector<Ref>& inputs) {
+  for (int i = 0; i < op.inputs.min; ++i)
+    if (i >= std::ssize(inputs) || inputs[i] < 0)
+      return model_error({"input ", i, " is missing"}, {op.inputs.min, " inputs"}, "", "connect the input");
+  return {};
+}
+
 Ref Lowering::add_value(DType dtype, const Shape& shape) {
   return program_.add({dtype, shape, std::nullopt});
 }

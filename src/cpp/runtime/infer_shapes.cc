@@ -5,13 +5,6 @@
 namespace walle::runtime {
 
 namespace {
-Status check_inputs(const ir::OpDef& op, const std::vector<ops::Ref>& inputs) {
-  for (int i = 0; i < op.inputs.min; ++i)
-    if (i >= std::ssize(inputs) || inputs[i] < 0)
-      return model_error({"input ", i, " is missing"}, {op.inputs.min, " inputs"}, "", "connect the input");
-  return {};
-}
-
 Result<std::optional<TypedNode>> infer(SegmentBuilder& segment, const ir::Node& node, const ir::OpDef& op) {
   std::vector<ops::Ref> inputs;
   std::vector<ir::InferInput> seen;
@@ -19,7 +12,7 @@ Result<std::optional<TypedNode>> infer(SegmentBuilder& segment, const ir::Node& 
     WALLE_ASSIGN(inputs.emplace_back(), segment.operand(id));
     seen.push_back(segment.lowering().infer_input(inputs.back()));
   }
-  WALLE_TRY(check_inputs(op, inputs));
+  WALLE_TRY(ops::check_inputs(op, inputs));
   // To a shape rule a value is there or missing. Why specialising failed - no memory - is kept here.
   Status failure;
   ir::InferContext context(node.attributes, seen, static_cast<int>(node.outputs.size()), [&](int i) {

@@ -33,7 +33,7 @@ bool same_ignoring_case(std::string_view a, std::string_view b) {
 
 std::optional<UnaryKind> unary_kind(std::string_view op) {
   static constexpr Named<UnaryKind> kRows[] = {
-#define WALLE_UNARY(kind, name, group) {name, UnaryKind::kind},
+#define WALLE_UNARY(kind, name, group, ...) {name, UnaryKind::kind},
 #include "tensor/kinds/unary.inc"
   };
   // Variants have no name: an attribute of the node chooses them (ops/rules/kinds.cc).
@@ -42,8 +42,8 @@ std::optional<UnaryKind> unary_kind(std::string_view op) {
 
 UnaryClass unary_class(UnaryKind kind) {
   static constexpr UnaryClass kClasses[] = {
-#define WALLE_UNARY(kind, name, group) UnaryClass::group,
-#define WALLE_UNARY_VARIANT(kind, group) UnaryClass::group,
+#define WALLE_UNARY(kind, name, group, ...) UnaryClass::group,
+#define WALLE_UNARY_VARIANT(kind, group, ...) UnaryClass::group,
 #include "tensor/kinds/unary.inc"
   };
   return kClasses[static_cast<int>(kind)];
@@ -63,7 +63,7 @@ bool defined_for(UnaryKind kind, DType dtype) {
 
 std::optional<BinaryKind> binary_kind(std::string_view op) {
   static constexpr Named<BinaryKind> kRows[] = {
-#define WALLE_BINARY(kind, name, group) {name, BinaryKind::kind},
+#define WALLE_BINARY(kind, name, group, ...) {name, BinaryKind::kind},
 #include "tensor/kinds/binary.inc"
   };
   return by_name(kRows, op);
@@ -71,8 +71,8 @@ std::optional<BinaryKind> binary_kind(std::string_view op) {
 
 BinaryClass binary_class(BinaryKind kind) {
   static constexpr BinaryClass kClasses[] = {
-#define WALLE_BINARY(kind, name, group) BinaryClass::group,
-#define WALLE_BINARY_VARIANT(kind, group) BinaryClass::group,
+#define WALLE_BINARY(kind, name, group, ...) BinaryClass::group,
+#define WALLE_BINARY_VARIANT(kind, group, ...) BinaryClass::group,
 #include "tensor/kinds/binary.inc"
   };
   return kClasses[static_cast<int>(kind)];
@@ -92,7 +92,7 @@ bool defined_for(BinaryKind kind, DType dtype) {
 
 std::optional<ReduceKind> reduce_kind(std::string_view op) {
   static constexpr Named<ReduceKind> kRows[] = {
-#define WALLE_REDUCE(kind, name, numeric) {name, ReduceKind::kind},
+#define WALLE_REDUCE(kind, name, numeric, ...) {name, ReduceKind::kind},
 #include "tensor/kinds/reduce.inc"
   };
   return by_name(kRows, op);

@@ -16,8 +16,8 @@
 namespace walle::tensor {
 
 enum class UnaryKind : uint8_t {
-#define WALLE_UNARY(kind, name, group) kind,
-#define WALLE_UNARY_VARIANT(kind, group) kind,
+#define WALLE_UNARY(kind, name, group, ...) kind,
+#define WALLE_UNARY_VARIANT(kind, group, ...) kind,
 #include "tensor/kinds/unary.inc"
 };
 
@@ -36,8 +36,8 @@ UnaryClass unary_class(UnaryKind kind);
 bool defined_for(UnaryKind kind, DType dtype);
 
 enum class BinaryKind : uint8_t {
-#define WALLE_BINARY(kind, name, group) kind,
-#define WALLE_BINARY_VARIANT(kind, group) kind,
+#define WALLE_BINARY(kind, name, group, ...) kind,
+#define WALLE_BINARY_VARIANT(kind, group, ...) kind,
 #include "tensor/kinds/binary.inc"
 };
 
@@ -49,7 +49,7 @@ BinaryClass binary_class(BinaryKind kind);
 bool defined_for(BinaryKind kind, DType dtype);
 
 enum class ReduceKind : uint8_t {
-#define WALLE_REDUCE(kind, name, numeric) kind,
+#define WALLE_REDUCE(kind, name, numeric, ...) kind,
 #include "tensor/kinds/reduce.inc"
 };
 

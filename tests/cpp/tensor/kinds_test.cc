@@ -11,17 +11,17 @@ namespace {
 
 TEST(Kinds, NamesLeadToTheirKindsAndAreUnique) {
   std::set<std::string_view> names;
-#define WALLE_UNARY(kind, name, group)                        \
+#define WALLE_UNARY(kind, name, group, ...)                   \
   EXPECT_EQ(unary_kind(name), UnaryKind::kind);               \
   EXPECT_EQ(unary_class(UnaryKind::kind), UnaryClass::group); \
   EXPECT_TRUE(names.insert(name).second) << name;
 #include "tensor/kinds/unary.inc"
-#define WALLE_BINARY(kind, name, group)                          \
+#define WALLE_BINARY(kind, name, group, ...)                     \
   EXPECT_EQ(binary_kind(name), BinaryKind::kind);                \
   EXPECT_EQ(binary_class(BinaryKind::kind), BinaryClass::group); \
   EXPECT_TRUE(names.insert(name).second) << name;
 #include "tensor/kinds/binary.inc"
-#define WALLE_REDUCE(kind, name, numeric)         \
+#define WALLE_REDUCE(kind, name, numeric, ...)    \
   EXPECT_EQ(reduce_kind(name), ReduceKind::kind); \
   EXPECT_TRUE(names.insert(name).second) << name;
 #include "tensor/kinds/reduce.inc"

@@ -19,9 +19,15 @@ Status infer(ir::InferContext& c) {
 }
 
 // select_last_index is left in the attributes: only the kernel reads it.
+constexpr ir::OpDef row(std::string_view name) {
+  return {.name = name,
+          .infer = infer,
+          .family = "ArgReduce",
+          .no_gradient = "positions are no numbers that vary"};
+}
 constexpr std::array kRows{
-    ir::OpDef{.name = "ArgMax", .infer = infer, .family = "ArgReduce"},
-    ir::OpDef{.name = "ArgMin", .infer = infer, .family = "ArgReduce"},
+    row("ArgMax"),
+    row("ArgMin"),
 };
 }  // namespace
 

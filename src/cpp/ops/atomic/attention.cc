@@ -27,7 +27,8 @@ extern const ir::OpDef kAttention_Op{.name = "attention",
                                      .inputs = {3, 6},
                                      .infer = refuse,
                                      .cost = cost,
-                                     .numeric = ir::NumericClass::accumulation};
+                                     .numeric = ir::NumericClass::accumulation,
+                                     .no_gradient = "it is made after differentiation"};
 
 const ir::OpDef& attention_op() { return kAttention_Op; }
 

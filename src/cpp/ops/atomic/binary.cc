@@ -2,9 +2,14 @@
 // atomic operator (Binary) of the kinds of tensor/kinds/binary.inc.
 #include <array>
 
+#include "base/unreached.h"
+#include "ops/gradient.h"
 #include "ops/registry.h"
 #include "ops/rules/cost.h"
+#include "ops/rules/formula.h"
 #include "ops/rules/infer.h"
+#include "ops/rules/kinds.h"
+#include "ops/rules/views.h"
 #include "tensor/kinds.h"
 
 namespace walle::ops {
@@ -33,17 +38,41 @@ constexpr ir::InferFn infer_of(BinaryKind kind, tensor::BinaryClass group) {
   return group == tensor::BinaryClass::compare ? infer_compare : infer_broadcast;
 }
 
+Term gradient_of(BinaryKind kind, bool second, const Term& a, const Term& b, const Term& y, const Term& g) {
+  switch (kind) {
+#define WALLE_BINARY(kind, name, group, first, other) \
+  case BinaryKind::kind: return second ? Term(other) : Term(first);
+#define WALLE_BINARY_VARIANT(kind, group, first, other) \
+  case BinaryKind::kind: return second ? Term(other) : Term(first);
+#include "tensor/kinds/binary.inc"
+  }
+  return base::unreached(Term(0));
+}
+
+Status gradient(GradientContext& c) {
+  const auto kind = binary_kind(c.node().op->name, c.attrs());
+  if (!kind) return internal_error("no binary kind", c.node().op->name);
+  for (int i = 0; i < 2; ++i) {
+    if (!c.wants(i)) continue;
+    const Term g = gradient_of(*kind, i == 1, {c, c.in(0)}, {c, c.in(1)}, {c, c.y(0)}, {c, c.dy(0)});
+    if (!g.is_number()) c.result(i, sum_to(c, g.ref(), c.out_shape(i)));
+  }
+  return {};
+}
+
 constexpr ir::OpDef row(std::string_view name, ir::InferFn infer) {
   return {.name = name,
           .inputs = {2, 2},
           .infer = infer,
           .cost = cost,
           .numeric = ir::NumericClass::elementwise,
-          .family = "Binary"};
+          .family = "Binary",
+          .gradient = gradient};
 }
 
 constexpr std::array kRows{
-#define WALLE_BINARY(kind, name, group) row(name, infer_of(BinaryKind::kind, tensor::BinaryClass::group)),
+#define WALLE_BINARY(kind, name, group, ...) \
+  row(name, infer_of(BinaryKind::kind, tensor::BinaryClass::group)),
 #include "tensor/kinds/binary.inc"
 };
 }  // namespace

@@ -17,6 +17,7 @@ Status infer(ir::InferContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kBitCastOp{.name = "BitCast", .infer = infer};
+extern const ir::OpDef kBitCastOp{
+    .name = "BitCast", .infer = infer, .no_gradient = "bits of a number are no function with a slope"};
 
 }  // namespace walle::ops

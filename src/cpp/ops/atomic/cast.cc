@@ -1,7 +1,7 @@
 // Cast to attribute `to` (a DType number); `saturate` concerns float8 only, `round_mode` float8e8m0.
 // `saturate_integers`, from floats to integers of at most 16 bits: the nearest number that `to` holds, and
 // its lowest for NaN; what quantisation ends with.
-#include "ops/lower.h"
+#include "ops/gradient.h"
 #include "ops/registry.h"
 #include "ops/rules/infer.h"
 
@@ -29,8 +29,13 @@ Status lower(LowerContext& c) {
   if (c.dtype(c.in(0)) == c.out_dtype(0)) c.result(0, c.in(0));
   return {};
 }
+
+Status gradient(GradientContext& c) {
+  c.result(0, c.cast(c.dy(0), c.out_dtype(0)));
+  return {};
+}
 }  // namespace
 
-extern const ir::OpDef kCastOp{.name = "Cast", .infer = infer, .lower = lower};
+extern const ir::OpDef kCastOp{.name = "Cast", .infer = infer, .lower = lower, .gradient = gradient};
 
 }  // namespace walle::ops

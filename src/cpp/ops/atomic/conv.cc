@@ -5,7 +5,7 @@
 // One spatial axis gains a unit axis. Three and more become im2col (one raster) and a matrix product, because
 // such models are rare and the product is where their time goes.
 #include "base/limits.h"
-#include "ops/lower.h"
+#include "ops/gradient.h"
 #include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
 #include "ops/rules/window.h"
@@ -68,7 +68,8 @@ Ref columns(LowerContext& c, Ref x, const Window& w) {
   const Shape in = c.shape(x);
   const Shape strides = in.strides();
   const int n = w.rank();
-  const int64_t outputs = c.out_shape(0).product(2, n + 2);
+  int64_t outputs = 1;
+  for (int64_t size : w.out) outputs *= size;
   const int64_t taps = w.taps();
   // Before the loop: the kernel's size comes from a file, and each tap is a region.
   if (taps > base::kMaxRegions) {
@@ -146,6 +147,36 @@ Status lower(LowerContext& c) {
   return {};
 }
 
+// [M, C / group, kernel]: what each column held, times the gradients it led to, over all images.
+Ref filter_gradient(GradientContext& c, const Window& w, int64_t group) {
+  const Shape x = c.out_shape(0);
+  const Shape filters = c.out_shape(1);
+  const int64_t outputs = c.shape(c.dy(0)).product(2, 4);
+  const int64_t depth = filters[1] * w.taps();
+  const Ref cols = c.reshape(columns(c, c.in(0), w), Shape{x[0], group, depth, outputs});
+  const Ref g = c.reshape(c.dy(0), Shape{x[0], group, filters[0] / group, outputs});
+  const Ref all_cols = c.reshape(c.transpose(cols, {1, 0, 3, 2}), Shape{group, x[0] * outputs, depth});
+  const Ref all_g = c.reshape(c.transpose(g, {1, 2, 0, 3}), Shape{group, filters[0] / group, x[0] * outputs});
+  return c.reshape(c.emit("MatMul", {all_g, all_cols}), filters);
+}
+
+Status gradient(GradientContext& c) {
+  if (c.attrs().has("activation"))
+    return model_error("a convolution with an activation, which a pass makes", "Conv and the activation",
+                       "attribute activation", "convert the model again");
+  const int64_t group = c.attrs().get_int("group", 1);
+  WALLE_ASSIGN(const Window w, resolve_window(c.attrs(), c.out_shape(0), kernel_of(c.out_shape(1))));
+  if (c.wants(0)) {
+    ir::Attributes a = spreading(w, c.out_shape(0), c.shape(c.dy(0)));
+    a.set("group", group);
+    c.result(0, c.emit("ConvTranspose", {c.dy(0), c.in(1)}, std::move(a)));
+  }
+  if (c.wants(1)) c.result(1, filter_gradient(c, w, group));
+  if (c.wants(2)) c.result(2, c.reduce("ReduceSum", c.dy(0), {0, 2, 3}, false));
+  if (c.wants(3)) c.result(3, c.dy(0));
+  return {};
+}
+
 ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in,
               std::span<const ir::InferOutput> out) {
   const Shape& w = in[1].shape;
@@ -161,6 +192,7 @@ extern const ir::OpDef kConvOp{.name = "Conv",
                                .infer = infer,
                                .lower = lower,
                                .cost = cost,
-                               .numeric = ir::NumericClass::accumulation};
+                               .numeric = ir::NumericClass::accumulation,
+                               .gradient = gradient};
 
 }  // namespace walle::ops

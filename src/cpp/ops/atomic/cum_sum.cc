@@ -2,6 +2,7 @@
 // end.
 #include <array>
 
+#include "ops/gradient.h"
 #include "ops/registry.h"
 #include "ops/rules/infer.h"
 
@@ -16,14 +17,25 @@ Status infer(ir::InferContext& c) {
   return infer_same(c);
 }
 
-constexpr ir::OpDef row(std::string_view name) {
+// What a prefix summed is summed by the suffixes.
+Status gradient(GradientContext& c) {
+  ir::Attributes a = c.attrs();
+  a.set("reverse", int64_t{a.get_int("reverse", 0) == 0});
+  c.result(0, c.emit("CumSum", {c.dy(0), c.in(1)}, a));
+  return {};
+}
+
+constexpr ir::OpDef row(std::string_view name, ir::GradientFn gradient, std::string_view no_gradient) {
   return {.name = name,
           .inputs = {2, 2},
           .infer = infer,
           .numeric = ir::NumericClass::accumulation,
-          .family = "CumSum"};
+          .family = "CumSum",
+          .gradient = gradient,
+          .no_gradient = no_gradient};
 }
-constexpr std::array kRows{row("CumSum"), row("CumProd")};
+constexpr std::array kRows{row("CumSum", gradient, {}),
+                           row("CumProd", nullptr, "a quotient that zeros leave undefined")};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kCumSumOps = kRows;

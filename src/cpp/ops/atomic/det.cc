@@ -15,6 +15,9 @@ Status infer(ir::InferContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kDetOp{.name = "Det", .infer = infer, .numeric = ir::NumericClass::accumulation};
+extern const ir::OpDef kDetOp{.name = "Det",
+                              .infer = infer,
+                              .numeric = ir::NumericClass::accumulation,
+                              .no_gradient = "it takes the inverse of the matrix, which no operator gives"};
 
 }  // namespace walle::ops

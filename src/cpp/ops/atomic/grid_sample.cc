@@ -52,6 +52,7 @@ extern const ir::OpDef kGridSampleOp{.name = "GridSample",
                                      .inputs = {2, 2},
                                      .infer = infer,
                                      .cost = cost,
-                                     .numeric = ir::NumericClass::accumulation};
+                                     .numeric = ir::NumericClass::accumulation,
+                                     .no_gradient = "no kernel spreads samples back"};
 
 }  // namespace walle::ops

@@ -2,9 +2,12 @@
 // takes the mean as 0. One atomic operator of two kinds.
 #include <array>
 
+#include "ops/gradient.h"
 #include "ops/registry.h"
 #include "ops/rules/cost.h"
+#include "ops/rules/formula.h"
 #include "ops/rules/infer.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 
@@ -37,16 +40,51 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::sp
   return {kOperations * n, 2 * bytes_of(in[0].shape, in[0].dtype)};
 }
 
-constexpr ir::OpDef row(std::string_view name, int inputs, int outputs) {
+// With d = x - mean (x itself for RMSNormalization), s = 1 / sqrt(mean(d^2) + epsilon) and h = d * s, the
+// gradient u = g * scale of h gives x  s * (u - h * mean(u * h)), centred where x was. The statistics are
+// computed anew: kernels keep theirs in float32, if at all.
+template <bool Centred>
+Status gradient(GradientContext& c) {
+  const Shape shape = c.out_shape(0);
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), shape.rank()));
+  std::vector<int64_t> axes;
+  for (int i = axis; i < shape.rank(); ++i) axes.push_back(i);
+  const auto mean = [&](const Term& t) { return Term(c, c.reduce("ReduceMean", t.ref(), axes, true)); };
+  const Term x(c, c.in(0));
+  const Term d = Centred ? x - mean(x) : x;
+  const Term s = 1 / sqrt(mean(d * d) + c.attrs().get_float("epsilon", 1e-5));
+  const Term h = d * s;
+  Term dx = 0;
+  const auto add = [&](const Term& t) { dx = dx.is_number() ? t : dx + t; };
+  if (c.dy(0) >= 0) {
+    const Term g(c, c.dy(0));
+    if (c.wants(1)) c.result(1, sum_to(c, (g * h).ref(), c.out_shape(1)));
+    if (c.wants(2)) c.result(2, sum_to(c, c.dy(0), c.out_shape(2)));
+    const Term u = g * Term(c, c.in(1));
+    const Term v = u - h * mean(u * h);
+    if (c.wants(0)) add(s * (Centred ? v - mean(u) : v));
+  }
+  if (!c.wants(0)) return {};
+  const auto n = static_cast<double>(shape.product(axis, shape.rank()));
+  // The mean and s as results of their own.
+  if (c.dy(1) >= 0) add(Term(c, expand_to(c, c.cast(c.dy(1), x.dtype()), shape)) / n);
+  if (c.dy(2) >= 0) add(Term(c, c.cast(c.dy(2), x.dtype())) * (-1 / n) * s * s * h);
+  c.result(0, dx.ref());
+  return {};
+}
+
+constexpr ir::OpDef row(std::string_view name, int inputs, int outputs, ir::GradientFn gradient) {
   return {.name = name,
           .inputs = {2, inputs},
           .outputs = {1, outputs},
           .infer = infer,
           .cost = cost,
           .numeric = ir::NumericClass::accumulation,
-          .family = "LayerNormalization"};
+          .family = "LayerNormalization",
+          .gradient = gradient};
 }
-constexpr std::array kRows{row("LayerNormalization", 3, 3), row("RMSNormalization", 2, 1)};
+constexpr std::array kRows{row("LayerNormalization", 3, 3, gradient<true>),
+                           row("RMSNormalization", 2, 1, gradient<false>)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kLayerNormalizationOps = kRows;

@@ -22,7 +22,12 @@ Status infer(ir::InferContext& c) {
 
 constexpr ir::OpDef row(std::string_view name) {
   // Not deterministic: planning folds what has constant inputs only, and this has no inputs at all.
-  return {.name = name, .inputs = {0, 0}, .infer = infer, .deterministic = false, .family = "Random"};
+  return {.name = name,
+          .inputs = {0, 0},
+          .infer = infer,
+          .deterministic = false,
+          .family = "Random",
+          .no_gradient = "it has no operands"};
 }
 constexpr std::array kRows{row("RandomNormal"), row("RandomUniform")};
 }  // namespace

@@ -62,12 +62,15 @@ Status infer_max(ir::InferContext& c) {
   return pooled(c, size[0], size[1]);
 }
 
+constexpr std::string_view kNoGradient = "no kernel spreads samples of boxes back";
+
 constexpr std::array kRows{
     ir::OpDef{.name = "RoiAlign",
               .inputs = {3, 3},
               .infer = infer_align,
-              .numeric = ir::NumericClass::accumulation},
-    ir::OpDef{.name = "MaxRoiPool", .inputs = {2, 2}, .infer = infer_max},
+              .numeric = ir::NumericClass::accumulation,
+              .no_gradient = kNoGradient},
+    ir::OpDef{.name = "MaxRoiPool", .inputs = {2, 2}, .infer = infer_max, .no_gradient = kNoGradient},
 };
 }  // namespace
 

@@ -1,6 +1,8 @@
 // TopK: the k greatest (or least) elements along one axis, sorted, with their positions.
+#include "ops/gradient.h"
 #include "ops/registry.h"
 #include "ops/rules/infer.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 
@@ -24,9 +26,19 @@ ir::Cost cost(const ir::Attributes&, std::span<const ir::InferInput> in, std::sp
   const auto n = static_cast<double>(in[0].shape.elements());
   return {kComparisons * n, n * static_cast<double>(dtype_size(in[0].dtype) + dtype_size(DType::int64))};
 }
+
+// To where the values came from; which ones are chosen does not vary.
+Status gradient(GradientContext& c) {
+  ir::Attributes along{{"axis", c.attrs().get_int("axis", -1)}};
+  Ref places = c.y(1);
+  if (places < 0) places = c.emit_many("TopK", {c.in(0), c.in(1)}, c.attrs(), 2)[1];
+  const Ref nothing = zeros(c, c.out_dtype(0), c.out_shape(0));
+  c.result(0, c.emit("ScatterElements", {nothing, places, c.dy(0)}, std::move(along)));
+  return {};
+}
 }  // namespace
 
 extern const ir::OpDef kTopKOp{
-    .name = "TopK", .inputs = {2, 2}, .outputs = {1, 2}, .infer = infer, .cost = cost};
+    .name = "TopK", .inputs = {2, 2}, .outputs = {1, 2}, .infer = infer, .cost = cost, .gradient = gradient};
 
 }  // namespace walle::ops

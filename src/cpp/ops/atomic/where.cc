@@ -1,6 +1,9 @@
 // Where: condition ? x : y, element by element with broadcasting.
+#include "ops/gradient.h"
 #include "ops/registry.h"
+#include "ops/rules/formula.h"
 #include "ops/rules/infer.h"
+#include "ops/rules/views.h"
 
 namespace walle::ops {
 
@@ -15,8 +18,17 @@ Status infer(ir::InferContext& c) {
   c.output(0, c.dtype(1), out);
   return {};
 }
+
+// By selection and not by a factor of 0: the gradient of what was not chosen may be infinite.
+Status gradient(GradientContext& c) {
+  const Term condition(c, c.in(0));
+  const Term g(c, c.dy(0));
+  if (c.wants(1)) c.result(1, sum_to(c, where(condition, g, 0).ref(), c.out_shape(1)));
+  if (c.wants(2)) c.result(2, sum_to(c, where(condition, 0, g).ref(), c.out_shape(2)));
+  return {};
+}
 }  // namespace
 
-extern const ir::OpDef kWhereOp{.name = "Where", .inputs = {3, 3}, .infer = infer};
+extern const ir::OpDef kWhereOp{.name = "Where", .inputs = {3, 3}, .infer = infer, .gradient = gradient};
 
 }  // namespace walle::ops

@@ -85,7 +85,8 @@ Status lower(LowerContext& c) {
 extern const ir::OpDef kDeformColumnsOp{.name = "DeformColumns",
                                         .inputs = {2, 3},
                                         .infer = infer_columns,
-                                        .numeric = ir::NumericClass::accumulation};
+                                        .numeric = ir::NumericClass::accumulation,
+                                        .no_gradient = "no kernel spreads samples back"};
 extern const ir::OpDef kDeformConvOp{.name = "DeformConv",
                                      .op_class = ir::OpClass::composite,
                                      .inputs = {3, 5},

@@ -62,8 +62,11 @@ Status run(ControlContext& c) {
 }
 }  // namespace
 
-extern const ir::OpDef kBoxSelectionOp{
-    .name = "BoxSelection", .inputs = {2, 2}, .outputs = {2, 2}, .infer = infer_selection};
+extern const ir::OpDef kBoxSelectionOp{.name = "BoxSelection",
+                                       .inputs = {2, 2},
+                                       .outputs = {2, 2},
+                                       .infer = infer_selection,
+                                       .no_gradient = "positions are no numbers that vary"};
 extern const ir::OpDef kNonMaxSuppressionOp{
     .name = "NonMaxSuppression", .op_class = ir::OpClass::control, .inputs = {2, 5}, .control = run};
 

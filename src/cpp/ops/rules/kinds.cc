@@ -20,11 +20,11 @@ UnaryParams unary_params(UnaryKind kind, const ir::Attributes& attrs) {
     return {static_cast<double>(attrs.get_int("detect_negative", 1)),
             static_cast<double>(attrs.get_int("detect_positive", 1))};
   switch (kind) {
-#define WALLE_UNARY(kind, name, group) \
+#define WALLE_UNARY(kind, name, group, ...) \
   case UnaryKind::kind: return {};
-#define WALLE_UNARY_VARIANT(kind, group) \
+#define WALLE_UNARY_VARIANT(kind, group, ...) \
   case UnaryKind::kind: return {};
-#define WALLE_UNARY_WITH(kind, name, group, alpha, alpha_default, beta, beta_default) \
+#define WALLE_UNARY_WITH(kind, name, group, alpha, alpha_default, beta, beta_default, ...) \
   case UnaryKind::kind: return {attrs.get_float(alpha, alpha_default), attrs.get_float(beta, beta_default)};
 #include "tensor/kinds/unary.inc"
   }

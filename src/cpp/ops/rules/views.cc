@@ -30,6 +30,16 @@ Ref expand_to(LowerContext& c, Ref r, const Shape& out) {
   return strided_view(c, r, out, stride);
 }
 
+Ref sum_to(LowerContext& c, Ref r, const Shape& to) {
+  if (c.failed() || c.shape(r) == to) return r;
+  const Shape from = c.shape(r);
+  const int lead = from.rank() - to.rank();
+  std::vector<int64_t> axes;
+  for (int i = 0; i < from.rank(); ++i)
+    if (i < lead || (to[i - lead] == 1 && from[i] != 1)) axes.push_back(i);
+  return c.reshape(axes.empty() ? r : c.reduce("ReduceSum", r, axes, true), to);
+}
+
 // Channels are axis 1 of data but the only axis of a bias, which broadcasting would align at the right.
 Ref along_axis(LowerContext& c, Ref r, int axis, int rank) {
   if (c.failed()) return kNoRef;

@@ -14,6 +14,10 @@ Ref strided_view(LowerContext& c, Ref r, const Shape& out, std::span<const int64
 // r repeated to `out` by the broadcasting rule; r itself when it has that shape.
 Ref expand_to(LowerContext& c, Ref r, const Shape& out);
 
+// r summed over the axes along which the broadcasting rule repeats a value of shape `to`: the adjoint of
+// expand_to.
+Ref sum_to(LowerContext& c, Ref r, const Shape& to);
+
 // A per-channel vector (or a single element) as an operand
 // that broadcasts along `axis` of a value of this rank.
 Ref along_axis(LowerContext& c, Ref r, int axis, int rank);

@@ -131,6 +131,21 @@ bool canonical_window(const ir::Attributes& attrs, const Shape& x) {
          entries("dilations") == 2 && entries("pads") == 4;
 }
 
+ir::Attributes spreading(const Window& window, const Shape& in, const Shape& out) {
+  Window w = window;
+  std::vector<int64_t> extra;
+  for (int i = 0; i < w.rank(); ++i) {
+    // Elements behind the last window's end that the input has (or, below 0, has not: padding, ceil_mode).
+    const int64_t reached = (out[i + 2] - 1) * w.stride[i] + w.extent(i);
+    const int64_t left = in[i + 2] + w.pad_begin[i] - reached;
+    w.pad_end[i] = std::max<int64_t>(-left, 0);
+    extra.push_back(std::max<int64_t>(left, 0));
+  }
+  ir::Attributes a{{"output_padding", std::move(extra)}};
+  w.write(a);
+  return a;
+}
+
 Span inside(int64_t size, int64_t out, int64_t stride, int64_t tap_offset, int64_t pad) {
   const int64_t shift = tap_offset - pad;  // input index = o * stride + shift
   Span s;

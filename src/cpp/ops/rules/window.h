@@ -38,6 +38,9 @@ Result<std::vector<int64_t>> spatial_list(const ir::Attributes& attrs, const cha
 // True when the attributes say everything explicitly for two spatial axes: the form kernels take.
 bool canonical_window(const ir::Attributes& attrs, const Shape& x);
 
+// The attributes of the ConvTranspose that spreads values of shape `out` back over windows of `in`.
+ir::Attributes spreading(const Window& window, const Shape& in, const Shape& out);
+
 // Output index range [first, last) of one axis whose input
 // index o * stride + tap - pad lies inside [0, size).
 struct Span {
