@@ -284,24 +284,6 @@ def test_operators_without_a_row_expand_through_onnx() -> None:
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=op)
 
 
-def test_gradient() -> None:
-    """d(sum(tanh(a b) / b)) by both, against differences."""
-    domain = "ai.onnx.preview.training"
-    nodes = [
-        make_node("Mul", ["a", "b"], ["p"]),
-        make_node("Tanh", ["p"], ["t"]),
-        make_node("Div", ["t", "b"], ["q"]),
-        make_node("ReduceSum", ["q"], ["y"], keepdims=0),
-        make_node("Gradient", ["a", "b"], ["da", "db"], xs=["a", "b"], y="y", domain=domain),
-    ]
-    made = model(nodes, {"a": [2, 3], "b": [3]}, ["y", "da", "db"], imports=[helper.make_opsetid(domain, 1)])
-    a, b = np.linspace(-1, 1, 6).reshape(2, 3).astype(np.float32), np.array([0.5, 1, 2], np.float32)
-    got = run(made, a=a, b=b)
-    c = 1 - np.tanh(a * b) ** 2
-    np.testing.assert_allclose(got["da"], c, rtol=1e-4)
-    np.testing.assert_allclose(got["db"], (c * a / b - np.tanh(a * b) / b**2).sum(0), rtol=1e-4, atol=1e-6)
-
-
 def test_nodes_out_of_order_are_sorted() -> None:
     nodes = [make_node("Neg", ["a"], ["y"]), make_node("Abs", ["x"], ["a"])]
     np.testing.assert_array_equal(run(model(nodes, {"x": [2, 3, 4]}, ["y"]), x=X)["y"], -np.abs(X))

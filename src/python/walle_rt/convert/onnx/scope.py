@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from onnx import AttributeProto, TypeProto
+from onnx import AttributeProto, NodeProto, TypeProto
 
 from ..report import refuse
 from .types import Key, Types, kind_and_dtype, type_of
@@ -43,6 +43,7 @@ class Scope:
         self.names: dict[str, int] = {}
         self.own: set[str] = set()  # names defined here: by inputs, initializers and nodes; each once
         self.initializers: dict[str, Any] = {}  # name -> function making the constant, on first use
+        self.nodes: list[NodeProto] = []  # of the graph or function walked here, in order
         self.captures: list[int] = []  # value numbers in the parent's builder
         self.depth: int = parent.depth + 1 if parent else 0
         self.call_depth: int = parent.call_depth if parent else 0

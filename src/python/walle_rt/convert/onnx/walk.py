@@ -65,7 +65,8 @@ class Walk(Emitter):
 
     def _nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:
         """Convert node after node; what cannot be converted goes into the report and the walk goes on."""
-        for index, proto in enumerate(nodes):
+        scope.nodes = list(nodes)
+        for index, proto in enumerate(scope.nodes):
             name = scope.prefix + (proto.name or f"{proto.op_type}_{index}")
             self.current = name
             domain = "" if proto.domain == "ai.onnx" else proto.domain
