@@ -47,6 +47,8 @@ void dump_into(const Graph& g, const std::string& indent, std::ostringstream& ou
       if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value); body && *body)
         dump_into(**body, indent + "    ", out);
   }
+  for (const State& state : g.states)
+    out << indent << "  next " << value_text(g, state.value) << " = " << value_text(g, state.next) << "\n";
   out << indent << "  return " << list_text(g, g.outputs) << "\n";
 }
 }  // namespace

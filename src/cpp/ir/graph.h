@@ -59,6 +59,12 @@ struct Node {
   Attributes attributes;
 };
 
+// A value that a session owns: what a run begins with, and what it leaves for the next one.
+struct State {
+  ValueId value = kNone;  // a constant: what a session begins with
+  ValueId next = kNone;
+};
+
 struct Graph {
   std::string name;
   std::vector<Value> values;
@@ -68,6 +74,7 @@ struct Graph {
   // Constants that a run may give another value: ONNX's initializers that are inputs too. Of the outermost
   // graph alone; bodies take such a value as an input.
   std::vector<ValueId> overridable;
+  std::vector<State> states;  // of the outermost graph alone, too
 
   ValueId add_value(Value value) {
     values.push_back(std::move(value));

@@ -248,6 +248,10 @@ class Reader : PaidReader {
     WALLE_ASSIGN(out.inputs, list(g.inputs()));
     WALLE_ASSIGN(out.outputs, list(g.outputs()));
     WALLE_ASSIGN(out.overridable, list(g.overridable()));
+    if (g.states()) {
+      WALLE_TRY(pay(static_cast<int64_t>(sizeof(State)) * g.states()->size()));
+      for (const fb::State* state : *g.states()) out.states.push_back({state->value(), state->next()});
+    }
     return {};
   }
 

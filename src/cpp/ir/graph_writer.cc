@@ -142,6 +142,10 @@ class Writer {
         if (id != kNone) used[id] = true;
     for (const ValueId id : g.outputs) used[id] = true;
     for (const ValueId id : g.overridable) used[id] = true;
+    for (const State& state : g.states) {
+      used[state.value] = true;
+      used[state.next] = true;
+    }
     return used;
   }
 
@@ -156,7 +160,10 @@ class Writer {
     const auto node_list = b_.CreateVector(nodes);
     const auto inputs = b_.CreateVector(g.inputs), outputs = b_.CreateVector(g.outputs);
     const auto overridable = g.overridable.empty() ? 0 : b_.CreateVector(g.overridable);
-    return fb::CreateGraph(b_, name, value_list, node_list, inputs, outputs, overridable);
+    std::vector<fb::State> states;
+    for (const State& state : g.states) states.emplace_back(state.value, state.next);
+    const auto state_list = states.empty() ? 0 : b_.CreateVectorOfStructs(states);
+    return fb::CreateGraph(b_, name, value_list, node_list, inputs, outputs, overridable, state_list);
   }
 
   flatbuffers::FlatBufferBuilder b_{kFirstBuffer};

@@ -41,12 +41,14 @@ class Verifier {
       if (!made[id])
         return fail({"output '", g.at(id).name, "' that nothing makes"}, "a value some node makes");
     }
-    return {};
+    return states(g, depth, made);
   }
 
   Status interface(const ModelData& model) {
     place_ = "graph '" + model.graph.name + "'";
-    WALLE_TRY(distinct(model.graph, feedable(model.graph), "inputs"));
+    std::vector<ValueId> named = feedable(model.graph);
+    for (const State& state : model.graph.states) named.push_back(state.value);
+    WALLE_TRY(distinct(model.graph, named, "inputs or states"));
     WALLE_TRY(distinct(model.graph, model.graph.outputs, "outputs"));
     const auto inputs = names_of(model.graph, feedable(model.graph));
     const auto outputs = names_of(model.graph, model.graph.outputs);
@@ -72,6 +74,22 @@ class Verifier {
       WALLE_TRY(in_range(g, id, "an overridable input"));
       if (!g.at(id).constant)
         return fail({"overridable input '", g.at(id).name, "' without a value"}, "a constant");
+    }
+    return {};
+  }
+
+  // Constants, as overridable inputs are; which of the two a value is, its name says to callers.
+  Status states(const Graph& g, int depth, const std::vector<bool>& made) const {
+    if (depth > 0 && !g.states.empty())
+      return fail("state values of a body", "only those of the outermost graph");
+    for (const State& state : g.states) {
+      WALLE_TRY(in_range(g, state.value, "a state"));
+      WALLE_TRY(in_range(g, state.next, "the next contents of a state"));
+      if (!g.at(state.value).constant)
+        return fail({"state '", g.at(state.value).name, "' without a value"}, "a constant to begin with");
+      if (!made[state.next])
+        return fail({"next contents of state '", g.at(state.value).name, "' that nothing makes"},
+                    "a value some node makes");
     }
     return {};
   }

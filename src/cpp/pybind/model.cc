@@ -9,7 +9,9 @@
 #include "pybind/model_data.h"
 #include "pybind/python_lock.h"
 #include "pybind/session.h"
+#include "pybind/session_values.h"
 #include "runtime/session.h"
+#include "runtime/value_names.h"
 
 namespace walle::pybind {
 
@@ -79,6 +81,20 @@ ModelDataHandle expose_all(const ModelPtr& model) {
   return {std::make_shared<const ir::ModelData>(std::move(data))};
 }
 
+ModelPtr with_states(const ModelPtr& model,
+                     const std::vector<std::tuple<std::string, std::string, py::object>>& states) {
+  const ir::Graph& graph = model->graph();
+  std::vector<runtime::StateSpec> specs;
+  for (const auto& [input, output, value] : states) {
+    const std::vector<std::string> names = runtime::value_names(graph, graph.inputs);
+    const auto found = std::ranges::find(names, input);
+    if (found == names.end()) throw CoreError(runtime::unknown_name(input, "input", names));
+    const ir::RuntimeValue given = value_from(value, graph.at(graph.inputs[found - names.begin()]));
+    specs.push_back({input, output, given.tensor() ? *given.tensor() : Tensor()});
+  }
+  return std::const_pointer_cast<runtime::Model>(unwrap(model->with_states(specs)));
+}
+
 }  // namespace
 
 void bind_model(py::module_& m) {
@@ -92,6 +108,14 @@ void bind_model(py::module_& m) {
       .def_property_readonly(
           "overridable",
           [](const ModelPtr& model) { return value_infos(model->graph(), model->graph().overridable); })
+      .def_property_readonly("states",
+                             [](const ModelPtr& model) {
+                               py::list out;
+                               for (const ir::State& state : model->graph().states)
+                                 out.append(value_info(model->graph().at(state.value)));
+                               return out;
+                             })
+      .def("with_states", with_states, py::arg("states"), "[(input, output, value to begin with)]")
       .def_property_readonly("signatures", [](const ModelPtr& model) { return signatures(model->data()); })
       .def_property_readonly("metadata", [](const ModelPtr& model) { return model->data().metadata; })
       .def_property_readonly("node_count", [](const ModelPtr& model) { return model->graph().nodes.size(); })

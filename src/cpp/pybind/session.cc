@@ -33,6 +33,31 @@ py::list stop_profile(NativeSession& session) {
   return out;
 }
 
+// A copy, so the array need not outlive the call.
+void set_state(NativeSession& session, const std::string& name, const py::object& value) {
+  const ir::Graph& graph = session.native().model().graph();
+  const auto found = std::ranges::find_if(
+      graph.states, [&](const ir::State& state) { return graph.at(state.value).name == name; });
+  // The session says which names there are.
+  const ir::Value declared = found == graph.states.end() ? ir::Value() : graph.at(found->value);
+  const ir::RuntimeValue given = value_from(value, declared);
+  const PythonUnlocked unlocked;
+  unwrap(session.native().set_state(name, given.tensor() ? *given.tensor() : Tensor()));
+}
+
+py::object state(NativeSession& session, const std::string& name) {
+  Tensor contents = [&] {
+    const PythonUnlocked unlocked;
+    return unwrap(session.native().state(name));
+  }();
+  return value_to_python(contents);
+}
+
+void reset_states(NativeSession& session) {
+  const PythonUnlocked unlocked;
+  unwrap(session.native().reset_states());
+}
+
 }  // namespace
 
 NativeSession::NativeSession(std::shared_ptr<const runtime::Model> model,
@@ -145,6 +170,9 @@ void bind_session(py::module_& m) {
       .def("run", &NativeSession::run, py::arg("inputs"), py::arg("outputs") = py::none())
       .def("run_with", &NativeSession::run_with, py::arg("inputs"), py::arg("outputs"), py::arg("timeout"),
            py::arg("cancel"), py::arg("out"))
+      .def("state", state, py::arg("name"))
+      .def("set_state", set_state, py::arg("name"), py::arg("value"))
+      .def("reset_states", reset_states)
       .def("explain", explain)
       .def("memory",
            [](NativeSession& s) {

@@ -10,57 +10,13 @@
 #include "ir/verify.h"
 #include "ops/registry.h"
 #include "runtime/backend_list.h"
+#include "runtime/check_value.h"
 #include "runtime/fold.h"
+#include "runtime/own_results.h"
 #include "runtime/session.h"
+#include "runtime/value_names.h"
 
 namespace walle::runtime {
-
-namespace {
-std::string declared(const ir::Value& value) {
-  if (!value.shape) return std::string(dtype_name(value.dtype));
-  std::string out = std::string(dtype_name(value.dtype)) + "[";
-  for (size_t i = 0; i < value.shape->size(); ++i) {
-    const ir::Dim& d = (*value.shape)[i];
-    out += (i ? ", " : "") + (d.size >= 0 ? std::to_string(d.size) : (d.symbol.empty() ? "?" : d.symbol));
-  }
-  return out + "]";
-}
-
-Status check_input(const ir::Value& value, const ir::RuntimeValue& given,
-                   std::map<std::string, int64_t>& symbols) {
-  // Runs before every run: texts are made only when something is wrong.
-  const auto where = [&] { return "input '" + value.name + "'"; };
-  if (value.kind == ir::ValueKind::sequence)
-    return given.sequence() ? Status()
-                            : argument_error("a value that is not a sequence", "a sequence of tensors",
-                                             where(), "pass a list of arrays");
-  if (value.kind == ir::ValueKind::optional) return {};
-  const Tensor* t = given.tensor();
-  if (!t) return argument_error("no tensor", declared(value), where(), "pass an array");
-  const auto have = [&] { return std::string(dtype_name(t->dtype())) + t->shape().text(); };
-  if (value.dtype != DType::undefined && t->dtype() != value.dtype)
-    return argument_error(have(), declared(value), where(),
-                          {"convert the array with .astype('", dtype_name(value.dtype), "')"});
-  if (!value.shape) return {};
-  bool fits = static_cast<int>(value.shape->size()) == t->shape().rank();
-  for (size_t i = 0; fits && i < value.shape->size(); ++i) {
-    const ir::Dim& d = (*value.shape)[i];
-    const int64_t size = t->shape()[static_cast<int>(i)];
-    if (d.size >= 0)
-      fits = d.size == size;
-    else if (!d.symbol.empty())
-      fits = symbols.emplace(d.symbol, size).first->second == size;
-  }
-  if (!fits) {
-    std::string bound;
-    for (const auto& [name, size] : symbols)
-      bound += (bound.empty() ? " where " : ", ") + name + "=" + std::to_string(size);
-    return argument_error(have(), declared(value) + bound, where(),
-                          "reshape the array or convert the model with dynamic dimensions");
-  }
-  return {};
-}
-}  // namespace
 
 Result<std::shared_ptr<Model>> Model::create(ir::ModelData data, const ModelOptions& options) {
   WALLE_TRY(ir::verify(data, ops::find_op));
@@ -68,7 +24,9 @@ Result<std::shared_ptr<Model>> Model::create(ir::ModelData data, const ModelOpti
   // Most models that list their weights as inputs are old exports, and nobody overrides them: they are folded
   // and planned as constants until somebody does.
   if (!model->data_.graph.overridable.empty()) model->unfolded_ = model->data_;
-  if (options.fold) fold_constants(model->data_.graph);
+  // States are constants that change: the graph that is folded has them as inputs.
+  if (!model->data_.graph.states.empty()) model->running_ = with_open_states(model->data_.graph);
+  if (options.fold) fold_constants(model->running_ ? *model->running_ : model->data_.graph);
   return model;
 }
 
@@ -86,6 +44,44 @@ Result<std::shared_ptr<const Model>> Model::with_inputs(const Names& overridden)
   }
   g.overridable.clear();
   data.signatures.clear();  // they may name inputs that stay constants; names are the graph's own by now
+  WALLE_ASSIGN(std::shared_ptr<const Model> made, create(std::move(data), options_));
+  return made;
+}
+
+namespace {
+// The place of a name in a list of values.
+Result<std::ptrdiff_t> place_of(const ir::Graph& g, const std::vector<ir::ValueId>& ids,
+                                const std::string& name, const char* role) {
+  const std::vector<std::string> names = value_names(g, ids);
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return unknown_name(name, role, names);
+  return found - names.begin();
+}
+
+void drop_names(std::vector<ir::Signature>& signatures, const StateSpec& spec) {
+  for (ir::Signature& s : signatures) {
+    std::erase_if(s.inputs, [&](const auto& entry) { return entry.second == spec.input; });
+    std::erase_if(s.outputs, [&](const auto& entry) { return entry.second == spec.output; });
+  }
+}
+}  // namespace
+
+Result<std::shared_ptr<const Model>> Model::with_states(std::span<const StateSpec> states) const {
+  ir::ModelData data = stored();
+  ir::Graph& g = data.graph;
+  for (const StateSpec& spec : states) {
+    WALLE_ASSIGN(const auto input, place_of(g, g.inputs, spec.input, "input"));
+    WALLE_ASSIGN(const auto output, place_of(g, g.outputs, spec.output, "output"));
+    std::map<std::string, int64_t> symbols;
+    ir::Value& value = g.at(g.inputs[input]);
+    WALLE_TRY(check_value(value, spec.value, "state", symbols));
+    WALLE_ASSIGN(const Tensor plain, spec.value.with_plain_booleans());
+    WALLE_ASSIGN(value.constant, copied(plain));  // the caller may change his
+    g.states.push_back({g.inputs[input], g.outputs[output]});
+    g.inputs.erase(g.inputs.begin() + input);
+    g.outputs.erase(g.outputs.begin() + output);
+    drop_names(data.signatures, spec);
+  }
   WALLE_ASSIGN(std::shared_ptr<const Model> made, create(std::move(data), options_));
   return made;
 }
@@ -111,7 +107,7 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
 Status Model::check_inputs(const std::vector<ir::RuntimeValue>& inputs) const {
   std::map<std::string, int64_t> symbols;
   for (size_t i = 0; i < graph().inputs.size(); ++i)
-    WALLE_TRY(check_input(graph().at(graph().inputs[i]), inputs[i], symbols));
+    WALLE_TRY(check_value(graph().at(graph().inputs[i]), inputs[i], "input", symbols));
   return {};
 }
 

@@ -6,17 +6,17 @@
 
 namespace walle::runtime {
 
-namespace {
+Result<Tensor> copied(const Tensor& t) {
+  WALLE_ASSIGN(Tensor copy, Tensor::allocate(t.dtype(), t.shape()));
+  base::copy_bytes(copy.mutable_data(), t.data(), t.bytes());
+  return copy;
+}
 
 bool lent(const Tensor& t, const Borrowed& borrowed) {
   return std::ranges::find(borrowed, t.buffer().data()) != borrowed.end();
 }
 
-Result<Tensor> copy_of(const Tensor& t) {
-  WALLE_ASSIGN(Tensor copy, Tensor::allocate(t.dtype(), t.shape()));
-  base::copy_bytes(copy.mutable_data(), t.data(), t.bytes());
-  return copy;
-}
+namespace {
 
 bool own(const Tensor& t, const Borrowed& borrowed, const ResultPool& pool) {
   return pool.sole(t) && !lent(t, borrowed);
@@ -27,7 +27,7 @@ bool own(const Tensor& t, const Borrowed& borrowed, const ResultPool& pool) {
 Status make_own(ir::RuntimeValue& value, const Borrowed& borrowed, const ResultPool& pool) {
   if (auto* t = std::get_if<Tensor>(&value.state)) {
     if (own(*t, borrowed, pool)) return {};
-    WALLE_ASSIGN(*t, copy_of(*t));
+    WALLE_ASSIGN(*t, copied(*t));
     return {};
   }
   auto* s = std::get_if<std::shared_ptr<const ir::Sequence>>(&value.state);
@@ -39,7 +39,7 @@ Status make_own(ir::RuntimeValue& value, const Borrowed& borrowed, const ResultP
   auto mine = std::make_shared<ir::Sequence>();
   mine->dtype = (*s)->dtype;
   for (const Tensor& item : (*s)->items) {
-    WALLE_ASSIGN(Tensor kept, keeps(item) ? Result<Tensor>(item) : copy_of(item));
+    WALLE_ASSIGN(Tensor kept, keeps(item) ? Result<Tensor>(item) : copied(item));
     mine->items.push_back(std::move(kept));
   }
   value = std::shared_ptr<const ir::Sequence>(std::move(mine));

@@ -13,6 +13,8 @@ namespace walle::runtime {
 using Borrowed = std::vector<const std::byte*>;
 
 void add_buffers(const ir::RuntimeValue& value, Borrowed& borrowed);
+bool lent(const Tensor& t, const Borrowed& borrowed);
+Result<Tensor> copied(const Tensor& t);  // in memory of its own
 
 // A result whose bytes somebody else can reach is copied: one that is an input (Identity, a reshape of
 // nothing), a constant (an initializer, a folded value), a second name of another result, or that lies in

@@ -4,6 +4,7 @@
 #include "runtime/session.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/trace.h"
 #include "runtime/own_results.h"
@@ -19,7 +20,8 @@ Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
               .options = std::move(options),
               .backends = std::move(backends),
               .constants = &model_->constants().prepared},
-      runner_(model_->graph(), shared_) {
+      runner_(model_->running(), shared_),
+      states_(model_->graph()) {
   if (std::string folder = plan_folder(shared_.options); !folder.empty())
     shared_.cache = std::make_unique<search::PlanCache>(base::Env::system(), std::move(folder));
   const uint64_t build = build_fingerprint();
@@ -87,7 +89,7 @@ Result<Session::Variant*> Session::variant(const Names& overridden) {
   if (const auto known = variants_.find(overridden); known != variants_.end()) return &known->second;
   WALLE_ASSIGN(std::shared_ptr<const Model> model, model_->with_inputs(overridden));
   if (variants_.size() >= kMaxVariants) variants_.clear();
-  auto runner = std::make_unique<GraphRunner>(model->graph(), shared_);
+  auto runner = std::make_unique<GraphRunner>(model->running(), shared_);
   return &variants_.emplace(overridden, Variant{std::move(model), std::move(runner)}).first->second;
 }
 
@@ -111,7 +113,8 @@ Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& opt
   if (!options.results.empty()) WALLE_TRY(check_result_memory(model->graph(), options.results, inputs));
   Borrowed borrowed;
   for (const ir::RuntimeValue& v : inputs) add_buffers(v, borrowed);
-  WALLE_ASSIGN(Values results, runner->run(std::move(inputs), options.results));
+  std::vector<Tensor> next;
+  WALLE_ASSIGN(Values results, run_graph(*runner, std::move(inputs), options.results, borrowed, next));
   if (!options.results.empty()) {
     WALLE_TRY(fill_result_memory(model->graph(), options.results, results));
     for (const Tensor& given : options.results)
@@ -121,7 +124,23 @@ Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& opt
   for (size_t i = 0; i < results.size(); ++i)
     if (options.results.empty() || !options.results[i].defined())
       WALLE_TRY(make_own(results[i], borrowed, pool));
+  states_.commit(
+      std::move(next));  // behind everything that can fail, and before the pool counts who holds what
   pool.end_run();
+  return results;
+}
+
+// With the states behind the inputs, and their next contents in `next` instead of behind the results.
+Result<Session::Values> Session::run_graph(GraphRunner& runner, Values inputs, std::span<const Tensor> given,
+                                           Borrowed borrowed, std::vector<Tensor>& next) {
+  if (states_.empty()) return runner.run(std::move(inputs), given);
+  std::vector<Tensor> memory(given.begin(), given.end());
+  for (const Tensor& t : given)
+    if (t.defined()) borrowed.push_back(t.buffer().data());
+  if (!given.empty()) memory.resize(runner.graph().outputs.size());  // none for the states
+  std::ranges::copy(states_.contents(), std::back_inserter(inputs));
+  WALLE_ASSIGN(Values results, runner.run(std::move(inputs), memory));
+  WALLE_ASSIGN(next, states_.take_next(results, borrowed));
   return results;
 }
 
@@ -175,6 +194,25 @@ Result<Session::Values> Session::run(std::span<const NamedValue> inputs, const R
     values.push_back(it->value);
   }
   return run(std::move(values), options, overridden);
+}
+
+Result<Tensor> Session::state(std::string_view name) {
+  if (within_run()) return called_within_a_run("state");
+  const std::lock_guard lock(mutex_);
+  return states_.read(name);
+}
+
+Status Session::set_state(std::string_view name, const Tensor& value) {
+  if (within_run()) return called_within_a_run("set_state");
+  const std::lock_guard lock(mutex_);
+  return states_.write(name, value);
+}
+
+Status Session::reset_states() {
+  if (within_run()) return called_within_a_run("reset_states");
+  const std::lock_guard lock(mutex_);
+  states_.reset();
+  return {};
 }
 
 // Also from within a run, by a host that is asked: the run stands still meanwhile, on this very thread.

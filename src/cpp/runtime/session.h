@@ -17,6 +17,7 @@
 #include "runtime/memory_report.h"
 #include "runtime/model.h"
 #include "runtime/run_control.h"
+#include "runtime/session_states.h"
 
 namespace walle::runtime {
 
@@ -40,6 +41,12 @@ class Session {
   // By name: every input once, overridable ones at will.
   Result<Values> run(std::span<const NamedValue> inputs, const RunOptions& options = {});
 
+  // The contents of a state between runs, by name: copies out and in. An argument error for a value that the
+  // state is not declared as.
+  Result<Tensor> state(std::string_view name);
+  Status set_state(std::string_view name, const Tensor& value);
+  Status reset_states();  // to what the model says
+
   const Model& model() const { return *model_; }
   const SessionOptions& options() const { return shared_.options; }
   ExplainReport explain();
@@ -58,12 +65,15 @@ class Session {
   Status lock(std::unique_lock<std::timed_mutex>& lock, RunControl* control) const;
   Result<Variant*> variant(const Names& overridden);
   Result<Values> run_locked(Values inputs, const RunOptions& options, const Names& overridden);
+  Result<Values> run_graph(GraphRunner& runner, Values inputs, std::span<const Tensor> given,
+                           Borrowed borrowed, std::vector<Tensor>& next);
   void record_run(Profiler::Clock::time_point begin);
 
   std::shared_ptr<const Model> model_;
   std::timed_mutex mutex_;
   SharedState shared_;
   GraphRunner runner_;
+  SessionStates states_;
   std::map<Names, Variant> variants_;
   std::unique_ptr<Profiler> profiler_;
   StepTime profiled_;                    // whole runs

@@ -22,6 +22,7 @@ from .model import Model
 from .run_options import CancelToken
 from .session import Session
 from .session_memory import SessionMemory
+from .states import States
 from .tracing import Trace, trace
 from .values import Signature, ValueInfo
 
@@ -44,6 +45,7 @@ __all__ = [
     "Session",
     "SessionMemory",
     "Signature",
+    "States",
     "TaskError",
     "Trace",
     "ValueInfo",

@@ -43,8 +43,9 @@ def _values(values: Iterable[tuple[str, ValueInfo]]) -> list[tuple[str, str, str
 
 
 def model_html(model: Model, ops: Sequence[str]) -> str:
-    """Inputs and outputs, then how many operators of which kind."""
-    values = [("input", v) for v in model.inputs] + [("output", v) for v in model.outputs]
+    """Inputs, states and outputs, then how many operators of which kind."""
+    roles = {"input": model.inputs, "state": model.states, "output": model.outputs}
+    values = [(role, v) for role, infos in roles.items() for v in infos]
     table = _table("Model", ("name", "role", "type"), _values(values))
     counts = Counter(ops).most_common()
     named = [f"{op} {count}" for op, count in counts[:_MOST_OPS]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from . import _core, maps, strings
@@ -62,6 +63,26 @@ class Model:
         are constants, folded and planned as such, until a run overrides them; the first such run plans anew.
         """
         return tuple(self._info(*v) for v in self._native.overridable)
+
+    @property
+    def states(self) -> tuple[ValueInfo, ...]:
+        """Values that each session keeps for itself and every run updates; see ``with_states``."""
+        return tuple(self._info(*v) for v in self._native.states)
+
+    def with_states(self, states: Mapping[str, tuple[str, Any]]) -> Model:
+        """The model in which some inputs are states: kept by the session, and updated by every run.
+
+        Parameters in training, or the keys and values of a decoder, then stay where they are between runs.
+
+        Args:
+            states: input -> (result, value): the next run finds in the input what this one computed as the
+                result, which is given no more; a session begins with the value.
+
+        Raises:
+            ArgumentError: a name is unknown, or a value does not fit its input.
+            ModelError: the model cannot be prepared.
+        """
+        return Model(self._native.with_states([(i, o, value) for i, (o, value) in states.items()]))
 
     @property
     def signatures(self) -> dict[str, Signature]:

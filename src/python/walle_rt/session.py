@@ -15,6 +15,7 @@ from .errors import ArgumentError
 from .explain import Explanation
 from .run_options import CancelToken, Out, RunOptions
 from .session_memory import SessionMemory
+from .states import States
 from .tracing import write_trace
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Session:
         self._model = model
         self._native = native
         self._options = options
+        self._states = States(native, tuple(s.name for s in model.states))
         self._translated = bool(model._strings or model._maps)
         self._pool: ThreadPoolExecutor | None = None
         self._lock = Lock()
@@ -56,6 +58,14 @@ class Session:
     def options(self) -> dict[str, Any]:
         """The options it was made with: backend, threads, precision, ..."""
         return dict(self._options)
+
+    @property
+    def states(self) -> States:
+        """What this session keeps from run to run; empty for a model without states.
+
+        A run reads the contents it began with, and leaves others only when it succeeds.
+        """
+        return self._states
 
     def run(
         self,

@@ -109,6 +109,7 @@ def show_model(model: Model, json_: bool) -> None:
             {
                 "inputs": [vars(v) for v in model.inputs],
                 "overridable_inputs": [vars(v) for v in model.overridable_inputs],
+                "states": [vars(v) for v in model.states],
                 "outputs": [vars(v) for v in model.outputs],
                 "signatures": {k: vars(s) for k, s in model.signatures.items()},
                 "metadata": model.metadata,
@@ -116,7 +117,12 @@ def show_model(model: Model, json_: bool) -> None:
             }
         )
         return
-    titles = {"input": model.inputs, "default": model.overridable_inputs, "output": model.outputs}
+    titles = {
+        "input": model.inputs,
+        "default": model.overridable_inputs,
+        "state": model.states,
+        "output": model.outputs,
+    }
     for title, infos in titles.items():
         for info in infos:
             out.print(f"{title:<8} {info}")
