@@ -123,7 +123,8 @@ def test_its_cpp_tests_are_skipped_with_a_reason() -> None:
 
 def test_the_package_says_that_it_has_none() -> None:
     script = """
-        from walle_rt.vm import VM, host_calls
+        from walle_rt.vm import VM
+        from walle_rt.vm.library import host_calls
         import walle_rt
         assert not VM.available() and 'walle.engine.run' in host_calls()
         try: VM()

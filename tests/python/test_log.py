@@ -54,7 +54,7 @@ def test_warnings_without_a_level(tmp_path: Path) -> None:
 
 def test_lost_events_are_told(tmp_path: Path) -> None:
     code = """
-from walle_rt.stream import Catalog, EventLog
+from walle_rt.stream import Catalog; from walle_rt.stream._log import EventLog
 catalog = Catalog().declare("ping")
 with EventLog("log", catalog) as log:
     for _ in range(5): log.append("ping")

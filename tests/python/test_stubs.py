@@ -22,6 +22,7 @@ MODULES = {
     "__init__": _core,
     "device": _core.device,
     "mqtt": _core.mqtt,
+    "names": _core.names,
     "package": _core.package,
     "policy": _core.policy,
     "stream": _core.stream,

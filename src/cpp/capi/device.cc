@@ -282,8 +282,7 @@ walle_status_t walle_device_set_fact(walle_device_t* device, const char* fact, i
   return guarded(error, [&]() -> Status {
     WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_set_fact"));
     if (!fact) return null_argument("fact", "walle_device_set_fact");
-    open->set_fact(fact, holds != 0);
-    return {};
+    return open->set_fact(fact, holds != 0);
   });
 }
 

@@ -131,7 +131,7 @@ void remove(Device& self, const std::string& task) {
 }
 
 void set_fact(Device& self, const std::string& name, bool holds) {
-  on_device(self, "set_fact", [&](DeviceCore& device) { device.set_fact(name, holds); });
+  unwrap(on_device(self, "set_fact", [&](DeviceCore& device) { return device.set_fact(name, holds); }));
 }
 
 std::map<std::string, bool> facts(Device& self) {

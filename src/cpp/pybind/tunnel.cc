@@ -1,5 +1,5 @@
 // _core.tunnel: a device's tunnel, and the messages that its other end reads and writes.
-// walle_rt.device.Tunnel and walle_rt.cloud.sink are the documented faces.
+// walle_rt.device makes the one, walle_rt.cloud.sink reads and writes the others.
 #include "base/record_trace.h"
 #include "container/link/device_tunnel.h"
 #include "link/tunnel/ack_message.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/nearest_name.h"
-#include "base/utf8.h"
 
 namespace walle::store {
 
@@ -11,23 +11,8 @@ namespace {
 constexpr std::string_view kTypeNames[] = {"i64", "f64", "bool", "text", "bytes"};
 constexpr size_t kColumnBytes = 5;  // of a column in a declaration, at least: type and size of its name
 
-// Part of a file's name on every system: no separators, and nothing that hides a file.
-bool file_word(std::string_view name) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.';
-  };
-  return !name.empty() && name[0] != '.' && std::ranges::all_of(name, plain);
-}
-
-// Errors quote names from anywhere: enough of one to know it by.
-std::string quoted(std::string_view name) {
-  constexpr size_t kShown = 80;
-  return "'" + std::string(name.substr(0, kShown)) + (name.size() > kShown ? "...'" : "'");
-}
-
 Error bad_table(const TableDecl& decl, Text given, Text expected, Text next) {
-  return argument_error(given, expected, {"result table ", quoted(decl.name)}, next);
+  return argument_error(given, expected, {"result table ", base::shown_name(decl.name)}, next);
 }
 }  // namespace
 
@@ -47,16 +32,13 @@ Result<size_t> column_at(const TableDecl& decl, std::string_view column) {
   const std::string_view near = base::nearest_name(column, known);
   std::string names;
   for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-  return bad_table(decl, {"column ", quoted(column)}, {"one of ", names},
+  return bad_table(decl, {"column ", base::shown_name(column)}, {"one of ", names},
                    near.empty() ? "declare the column" : "did you mean '" + std::string(near) + "'?")
       .of_kind(base::ErrorKind::no_such_key);
 }
 
 Status check_table(const TableDecl& decl) {
-  if (decl.name.size() > kMaxTableName || !file_word(decl.name))
-    return bad_table(decl, {"a name of ", decl.name.size(), " bytes"},
-                     {"1 to ", kMaxTableName, " letters, digits, '_', '-' or '.', the first of them no '.'"},
-                     "choose another name");
+  WALLE_TRY(base::check_name(base::NameKind::stored_table, decl.name, "result table"));
   if (decl.columns.empty() || decl.columns.size() > kMaxTableColumns)
     return bad_table(decl, {decl.columns.size(), " columns"}, {"1 to ", kMaxTableColumns},
                      "declare what a row holds");
@@ -64,14 +46,13 @@ Status check_table(const TableDecl& decl) {
     return bad_table(decl, {decl.max_bytes, " bytes and ", decl.max_age_us, " us"},
                      "a positive size, and an age of 0 (none) or more", "correct the limits");
   for (const ColumnDecl& c : decl.columns) {
-    if (c.name.empty() || c.name.size() > kMaxColumnName || !base::valid_utf8(c.name))
-      return bad_table(decl, {"a column named ", quoted(c.name)},
-                       {"1 to ", kMaxColumnName, " bytes of UTF-8"}, "rename the column");
+    WALLE_TRY(
+        base::check_name(base::NameKind::column, c.name, "result table " + base::shown_name(decl.name)));
     if (static_cast<size_t>(c.type) >= std::size(kTypeNames))
       return bad_table(decl, {"type ", static_cast<int>(c.type), " of column ", c.name},
                        "i64, f64, bool, text or bytes", "correct the type");
     if (std::ranges::count(decl.columns, c.name, &ColumnDecl::name) > 1)
-      return bad_table(decl, {"two columns named ", quoted(c.name)}, "a name of its own for each",
+      return bad_table(decl, {"two columns named ", base::shown_name(c.name)}, "a name of its own for each",
                        "rename one of them");
   }
   return {};
@@ -80,13 +61,14 @@ Status check_table(const TableDecl& decl) {
 Status check_growth(const TableDecl& before, const TableDecl& after) {
   for (size_t i = 0; i < before.columns.size(); ++i) {
     const ColumnDecl& old = before.columns[i];
-    const std::string expected = std::string(cell_type_name(old.type)) + " " + quoted(old.name) +
+    const std::string expected = std::string(cell_type_name(old.type)) + " " + base::shown_name(old.name) +
                                  " as column " + std::to_string(i + 1) + ", which has rows already";
     if (i >= after.columns.size())
-      return bad_table(after, {"no column ", quoted(old.name)}, expected,
+      return bad_table(after, {"no column ", base::shown_name(old.name)}, expected,
                        "keep the columns that are there, or give the table another name");
     if (!(after.columns[i] == old))
-      return bad_table(after, {cell_type_name(after.columns[i].type), " ", quoted(after.columns[i].name)},
+      return bad_table(after,
+                       {cell_type_name(after.columns[i].type), " ", base::shown_name(after.columns[i].name)},
                        expected, "add new columns behind the others, or give the table another name");
   }
   return {};

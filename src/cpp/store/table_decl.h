@@ -20,9 +20,7 @@ enum class CellType : uint8_t { i64, f64, boolean, text, bytes };
 std::string_view cell_type_name(CellType type);  // "i64", "f64", "bool", "text", "bytes"
 
 inline constexpr size_t kMaxTableColumns = 64;
-inline constexpr size_t kMaxTables = 1024;    // of one folder
-inline constexpr size_t kMaxTableName = 160;  // bytes; part of file names: letters, digits, "_", "-", "."
-inline constexpr size_t kMaxColumnName = 64;  // bytes
+inline constexpr size_t kMaxTables = 1024;  // of one folder
 
 struct ColumnDecl {
   std::string name;

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/mapped_file.h"
+#include "base/names.h"
 
 namespace walle::vm {
 
@@ -62,9 +63,10 @@ Result<std::shared_ptr<const Bundle>> Bundle::open(std::shared_ptr<const Vm> vm,
   std::ranges::sort(files, {}, &Resource::name);
   for (size_t i = 0; i < files.size(); ++i) {
     const std::string& name = files[i].name;
-    if (!valid_resource_name(name) || (i > 0 && name == files[i - 1].name)) {
-      return argument_error({"resource name '", name, "'"}, "a relative name of plain parts, each used once",
-                            "opening a task bundle from parts", "rename the file");
+    WALLE_TRY(base::check_name(base::NameKind::file, name, "opening a task bundle from parts"));
+    if (i > 0 && name == files[i - 1].name) {
+      return argument_error({"file '", name, "' twice"}, "each once", "opening a task bundle from parts",
+                            "rename one");
     }
   }
   std::shared_ptr<Bundle> bundle(new Bundle(std::move(vm), std::move(code)));

@@ -45,8 +45,6 @@ struct Index {
 
 }  // namespace
 
-bool valid_resource_name(std::string_view name) { return base::valid_part_name(name); }
-
 std::string line_of(std::string_view text, int number) {
   constexpr size_t kMostBytes = 200;
   for (; number > 1 && !text.empty(); --number) {
@@ -83,7 +81,7 @@ Result<TaskFile> read_task_file(const Buffer& bytes) {
   for (uint32_t i = 0; i < count; ++i) {
     WALLE_ASSIGN(Resource part, index.next(bytes));
     // In order, so that a look-up is a binary search, and no name is there twice.
-    if (!valid_resource_name(part.name) || (i > 0 && part.name <= last))
+    if (!base::valid_name(base::NameKind::file, part.name) || (i > 0 && part.name <= last))
       return damaged({"resource name '", part.name, "' is not allowed or out of order"}, file.size());
     last = part.name;
     const bool is_source = part.name.starts_with(kSourceFolder);
@@ -101,9 +99,9 @@ Result<std::string> write_task_file(std::string_view code,
   size_t index_bytes = kPartBytes;
   for (size_t i = 0; i < resources.size(); ++i) {
     const std::string& name = resources[i].first;
-    if (!valid_resource_name(name) || (i > 0 && name == resources[i - 1].first))
-      return argument_error({"resource name '", name, "'"}, "a relative name of plain parts, each used once",
-                            "TaskBundle.compile", "rename the file");
+    WALLE_TRY(base::check_name(base::NameKind::file, name, "TaskBundle.compile"));
+    if (i > 0 && name == resources[i - 1].first)
+      return argument_error({"file '", name, "' twice"}, "each once", "TaskBundle.compile", "rename one");
     index_bytes += kPartBytes + name.size();
   }
   // The code is the part without a name, which no resource can have.

@@ -27,10 +27,6 @@ struct TaskFile {
 // Parts whose name begins so are sources. A task's folder has no such file: hidden ones are left out.
 inline constexpr std::string_view kSourceFolder = ".source/";
 
-// Relative, of plain components: no empty one, no "." or "..", no backslash or control character; at most 255
-// bytes of UTF-8.
-bool valid_resource_name(std::string_view name);
-
 // Line `number` (from 1) without the blanks around it; empty where the text has no such line, and at most 200
 // bytes of it.
 std::string line_of(std::string_view text, int number);

@@ -208,7 +208,7 @@ TEST_F(DeviceTest, RowsOfPreprocessWaitForTheFacts) {
   tap(2);
   ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_TRUE(items("later").empty());
-  core_->set_fact("charging", true);
+  ASSERT_TRUE(core_->set_fact("charging", true).ok());
   ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("later"), (std::vector<int64_t>{10, 1, 20, 2}));
 }
@@ -248,7 +248,7 @@ TEST_F(DeviceTest, WhatWaitsAtCloseRunsAfterTheNextOpen) {
   EXPECT_EQ(info("store").missing_facts, std::vector<std::string>{"charging"});
   core_.reset();
   open();
-  core_->set_fact("charging", true);
+  ASSERT_TRUE(core_->set_fact("charging", true).ok());
   ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("store"), first(5));
 }
@@ -269,10 +269,10 @@ TEST_F(DeviceTest, PreprocessRunsAtOnceAndExecuteWhenTheFactsHold) {
   EXPECT_EQ(lines_.size(), 3u);
   EXPECT_EQ(info("later").parked, 3u);
   EXPECT_TRUE(items("later").empty());
-  core_->set_fact("charging", true);
+  ASSERT_TRUE(core_->set_fact("charging", true).ok());
   ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_TRUE(items("later").empty());
-  core_->set_fact("idle", true);
+  ASSERT_TRUE(core_->set_fact("idle", true).ok());
   ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("later"), first(3));
   EXPECT_EQ(lines_.size(), 3u);
@@ -297,7 +297,7 @@ TEST_F(DeviceTest, PhasesOfTwoVersionsNeverMix) {
   EXPECT_EQ(info("swap").parked, 3u);
   m.version = "2.0.0";
   install(m, source("two"));
-  core_->set_fact("charging", true);
+  ASSERT_TRUE(core_->set_fact("charging", true).ok());
   ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("swap"), first(3));
   EXPECT_EQ(info("swap").failures, 0u) << info("swap").error;

@@ -6,7 +6,6 @@
 #include <functional>
 #include <random>
 
-#include "container/task/task_names.h"
 #include "seed.h"
 
 namespace walle::container {
@@ -108,7 +107,7 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"task ''", [](Manifest& m) { m.name = ""; }},
       {"task '../x'", [](Manifest& m) { m.name = "../x"; }},
       {"version '1.0'", [](Manifest& m) { m.version = "1.0"; }},
-      {"vm 'x'", [](Manifest& m) { m.vm = "x"; }},
+      {"version of Python 'x'", [](Manifest& m) { m.vm = "x"; }},
       {"priority 10", [](Manifest& m) { m.priority = 10; }},
       {"number of triggers 0", [](Manifest& m) { m.triggers.clear(); }},
       {"number of triggers 65", [](Manifest& m) { m.triggers.resize(65, {"a", "click"}); }},
@@ -122,17 +121,17 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"main function and phases", [](Manifest& m) { m.main_function = "main"; }},
       {"no execute", [](Manifest& m) { m.execute_model = ""; }},
       {"two things to execute", [](Manifest& m) { m.execute_function = "f"; }},
-      {"preprocess 'a b'", [](Manifest& m) { m.preprocess = "a b"; }},
+      {"function 'a b'", [](Manifest& m) { m.preprocess = "a b"; }},
       {"without preprocess", [](Manifest& m) { m.preprocess = ""; }},
-      {"model '../m'", [](Manifest& m) { m.execute_model = "../m"; }},
+      {"file '../m'", [](Manifest& m) { m.execute_model = "../m"; }},
       {"preprocess.wall_ms 0", [](Manifest& m) { m.preprocess_limits.wall_ms = 0; }},
       {"execute.wall_ms 600001", [](Manifest& m) { m.execute_limits.wall_ms = 600'001; }},
       {"postprocess.cpu_ms", [](Manifest& m) { m.postprocess_limits.cpu_ms = 600'001; }},
       {"heap_bytes 0", [](Manifest& m) { m.heap_bytes = 0; }},
       {"state_bytes", [](Manifest& m) { m.state_bytes = kMaxTaskBytes + 1; }},
-      {"imports 'a.b'", [](Manifest& m) { m.imports = {"a.b"}; }},
+      {"module of the library 'a.b'", [](Manifest& m) { m.imports = {"a.b"}; }},
       {"imports 'a' twice", [](Manifest& m) { m.imports = {"a", "a"}; }},
-      {"host calls ''", [](Manifest& m) { m.host_calls = {""}; }},
+      {"host call ''", [](Manifest& m) { m.host_calls = {""}; }},
       {"number of host calls", [](Manifest& m) { m.host_calls.resize(kMaxTaskNames + 1, "a"); }},
       {"result table 'A'", [](Manifest& m) { m.tables[0].name = "A"; }},
       {"result table 'visits' twice", [](Manifest& m) { m.tables.push_back(m.tables[0]); }},
@@ -146,18 +145,18 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"max_age", [](Manifest& m) { m.tables[0].max_age_us = -1; }},
       {"of task 'other'", [](Manifest& m) { m.features[0].policy.task = "other"; }},
       {"fields of feature ipv 0", [](Manifest& m) { m.features[0].policy.fields.clear(); }},
-      {"field ''", [](Manifest& m) { m.features[0].policy.fields[0].name = ""; }},
-      {"field 'code'",
+      {"column ''", [](Manifest& m) { m.features[0].policy.fields[0].name = ""; }},
+      {"column 'code' of feature",
        [](Manifest& m) { m.features[0].policy.fields[0].type = static_cast<stream::FeatureType>(4); }},
       {"budgets", [](Manifest& m) { m.features[0].policy.sends_per_day = -1; }},
       {"budgets", [](Manifest& m) { m.features[0].policy.minimum_events = 0; }},
-      {"graph '/x'", [](Manifest& m) { m.features[0].graph = "/x"; }},
-      {"required facts 'a b'", [](Manifest& m) { m.requires_facts = {"a b"}; }},
+      {"file '/x'", [](Manifest& m) { m.features[0].graph = "/x"; }},
+      {"fact 'a b'", [](Manifest& m) { m.requires_facts = {"a b"}; }},
       {"breaker 0", [](Manifest& m) { m.breaker = 0; }},
       {"event 'click'",
        [](Manifest& m) { m.events = {{.name = "click", .kind = stream::EventKind::timer, .fields = {}}}; }},
-      {"event name ''", [](Manifest& m) { m.events[0].name = ""; }},
-      {"state name ''", [](Manifest& m) { m.states = {""}; }},
+      {"event ''", [](Manifest& m) { m.events[0].name = ""; }},
+      {"state ''", [](Manifest& m) { m.states = {""}; }},
   };
   for (const Wrong& wrong : all) {
     Manifest m = whole();
@@ -225,24 +224,6 @@ TEST(Manifest, RandomDamageIsSurvived) {
       EXPECT_TRUE(verify_manifest(*read).ok());
     }
   }
-}
-
-TEST(TaskNames, WhatIsAVersion) {
-  for (const char* good : {"0.0.0", "1.20.300", "1.0.0-rc.1", "1.0.0-0a", "1.0.0+001", "1.0.0--+-"})
-    EXPECT_TRUE(valid_version(good)) << good;
-  for (const char* bad : {"", "1", "1.0", "1.0.0.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+", "v1.0.0",
-                          "1.0.0 ", "1..0", "1.0.1234567890"})
-    EXPECT_FALSE(valid_version(bad)) << bad;
-}
-
-TEST(TaskNames, WhatIsAName) {
-  for (const char* good : {"a", "a-b_c", "z9"}) EXPECT_TRUE(valid_task_name(good)) << good;
-  for (const char* bad : {"", "A", "9", "a.b", "a/b", "-a", "\xc3\xa4"})
-    EXPECT_FALSE(valid_task_name(bad)) << bad;
-  EXPECT_TRUE(valid_identifier("walle.kv.get", true));
-  EXPECT_FALSE(valid_identifier("walle.kv", false));
-  for (const char* bad : {"", ".", "a.", ".a", "a..b", "1a", "a.1"})
-    EXPECT_FALSE(valid_identifier(bad, true)) << bad;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fault_env.h"
+#include "base/names.h"
 #include "stream/egress/feature_bytes.h"
 
 namespace walle::stream {
@@ -183,11 +184,12 @@ TEST(EgressGate, EveryFailingOperationKeepsTheBudgetAndTheLedger) {
   }
 }
 
-// The ledger forgets its oldest entries, the counters do not: with long names after a thousand sends.
+// The ledger forgets its oldest entries, the counters do not: with the longest name after nine thousand
+// sends.
 TEST(EgressGate, ADayOfMoreSendsThanTheLedgerHoldsIsCounted) {
   FaultEnv env;
-  const std::string task(4000, 't');
-  constexpr int64_t kMany = 600;
+  const std::string task(base::name_rule(base::NameKind::task).most, 't');
+  constexpr int64_t kMany = 12'000;
   auto gate = opened(env);
   ASSERT_TRUE(gate->allow(policy(task, kMany)).ok());
   for (int64_t i = 0; i < kMany; ++i) ASSERT_TRUE(gate->send(task, "f", made()).ok()) << i;

@@ -374,7 +374,7 @@ TEST(Processor, AStateOfMoreThanSixteenMegabytesIsWrittenAndFoundAgain) {
     ASSERT_TRUE(put(*p, "a", kStart + i, who).ok());
     ASSERT_TRUE(put(*p, "b", kStart + i, who).ok());
   }
-  install(*p, task("one more", {"a"}));
+  install(*p, task("one-more", {"a"}));
   EXPECT_GT(env.file(std::string(kDevice) + "/processor.wals").size(), size_t{16} << 20);
   kill(env, p);
   p = open_processor(env, options);

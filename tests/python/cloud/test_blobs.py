@@ -48,7 +48,7 @@ def test_what_is_put_is_there_under_its_digest(store: BlobStore) -> None:
 )
 def test_nothing_but_a_digest_is_a_path(store: BlobStore, bad: str) -> None:
     for ask in (store.path, store.size, store.read, store.receive, store.part):
-        with pytest.raises(ArgumentError, match="64 lower-case"):
+        with pytest.raises(ArgumentError, match="64 of 0-9 and a-f"):
             ask(bad)
 
 

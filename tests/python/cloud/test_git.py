@@ -359,7 +359,7 @@ def test_large_files_become_pointers_at_65537_bytes(shop: ScenarioRepository, st
     "name", ["../x", "/x", "a/../b", ".git/config", "a/.GIT/x", "git~1/x", "a\\b", "a\nb"]
 )
 def test_names_that_leave_a_folder_are_refused(shop: ScenarioRepository, name: str) -> None:
-    with pytest.raises(RefusedError, match="a file named"):
+    with pytest.raises(RefusedError, match="file '"):
         shop.commit("rank", FILES | {name: b"x"}, "First", ADA)
     assert shop.tip("rank") is None
 
@@ -367,7 +367,7 @@ def test_names_that_leave_a_folder_are_refused(shop: ScenarioRepository, name: s
 @pytest.mark.parametrize("scenario", ["", "..", "a/b", "A", "x" * 65, "a.git"])
 def test_scenarios_are_plain_names(tmp_path: Path, scenario: str) -> None:
     for ask in (ScenarioRepository, ScenarioRepository.create):
-        with pytest.raises(ArgumentError, match="lower-case"):
+        with pytest.raises(ArgumentError, match="1 to 64 of a-z"):
             ask(tmp_path, scenario)
     with pytest.raises(ResourceError, match="no repository of scenario 'none'"):
         ScenarioRepository(tmp_path, "none")

@@ -36,7 +36,8 @@ def routes(desk: Desk) -> list[tuple[str, str]]:
 
 
 def filled(path: str) -> str:
-    known = {"scenario": "shop", "number": "1", "act": "halt", "digest": "0" * 64, "version": "1.0.0"}
+    known = {"scenario": "shop", "act": "halt", "digest": "0" * 64, "version": "1.0.0"}
+    known["number"] = "rank-1" if "/releases/" in path else "1"
     return re.sub(r"\{(\w+)\}", lambda found: known.get(found.group(1), "thing"), path)
 
 

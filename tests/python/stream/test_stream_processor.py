@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from walle_rt.errors import ArgumentError
-from walle_rt.stream import Catalog, EventLog, FieldType, Past, Processor, TriggerSet, WhenFull
+from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._processor import Past, Processor, WhenFull
+from walle_rt.stream._triggers import TriggerSet
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
@@ -131,17 +134,17 @@ def test_the_past_of_a_new_trigger(tmp_path: Path) -> None:
         for i, name in enumerate(["view", "buy", "view"]):
             p.record(name, ts=START + i)
         for past in Past:
-            p.install(past.name, {"t": "view ~ buy"}, past=past)
-        assert {past.name: numbers(p, past.name) for past in Past} == {
-            "IGNORED": [],
-            "WARMED": [],
-            "DELIVERED": [1],
+            p.install(past.name.lower(), {"t": "view ~ buy"}, past=past)
+        assert {past: numbers(p, past.name.lower()) for past in Past} == {
+            Past.IGNORED: [],
+            Past.WARMED: [],
+            Past.DELIVERED: [1],
         }
         p.record("buy", ts=START + 3)
-        assert {past.name: numbers(p, past.name) for past in Past} == {
-            "IGNORED": [],
-            "WARMED": [1],
-            "DELIVERED": [2],
+        assert {past: numbers(p, past.name.lower()) for past in Past} == {
+            Past.IGNORED: [],
+            Past.WARMED: [1],
+            Past.DELIVERED: [2],
         }
 
 

@@ -80,7 +80,7 @@ def test_a_right_one_has_no_mistakes(tmp_path: Path) -> None:
 WRONG = [
     ('name = "visits"', 'nme = "visits"', 2, "did you mean 'name'?"),
     ('name = "visits"', 'name = "My Visits"', 2, "1 to 64 of a-z"),
-    ('name = "visits"', "name = 7", 2, "task.name = 7; expected a name"),
+    ('name = "visits"', "name = 7", 2, "task.name = 7; expected 1 to 64"),
     ('version = "1.0.0"', 'version = "1.0"', 3, "a semantic version"),
     ('version = "1.0.0"', "", 1, "[task] without 'version'"),
     ('version = "1.0.0"', 'version = "1.0.0"\npriority = 10', 4, "an integer from 0 to 9"),
@@ -92,7 +92,7 @@ WRONG = [
     ('seen = "click', 'seen = "clik', 6, "did you mean 'click'?"),
     ('seen = "click', 'seen = "click[itm > 1]', 6, "did you mean 'item'?"),
     ('seen = "click ~', 'seen = "click ~ ~', 6, "trigger 'seen'"),
-    ('seen = "click', 'Seen = "click', 6, "name 'Seen'"),
+    ('seen = "click', 'Seen = "click', 6, "trigger 'Seen'"),
     ('seen = "click ~ page_exit within 10m"', "seen = 3", 6, "triggers.seen = 3; expected a text"),
     ('main = "main"', 'main = "mian"', 9, "did you mean 'main'?"),
     ('main = "main"', 'main = "main"\nexecute = "main"', 10, "either main, or phases"),
@@ -114,7 +114,7 @@ WRONG = [
     ('"walle.kv"', '"walle.kw"', 13, "did you mean 'walle.kv'?"),
     ('"walle.log.info"', '"walle.log.inf"', 13, "did you mean 'walle.log.info'?"),
     ('item = "int", title', 'item = "i64", title', 16, 'one of "int", "float"'),
-    ("[results.visits]", "[results.Visits]", 15, "name 'Visits'"),
+    ("[results.visits]", "[results.Visits]", 15, "result table 'Visits'"),
     ('columns = { item = "int", title = "text" }', "columns = {}", 16, "a table of 1 to 64"),
     (
         'columns = { item = "int", title = "text" }',
@@ -306,8 +306,8 @@ def test_a_mistake_in_the_cloud_half_is_told(old: str, new: str, says: str, tmp_
     [
         ({"question": "nobody"}, "question 'nobody'"),
         ({"answers": "nowhere"}, "answers 'nowhere'"),
-        ({"function": "an swer"}, "function of the cloud"),
-        ({"module": ""}, "module of the cloud"),
+        ({"function": "an swer"}, "function 'an swer'"),
+        ({"module": ""}, "module ''"),
         ({"limits": PhaseLimits(0)}, "cloud.wall_ms 0"),
         ({"limits": PhaseLimits(600_001)}, "cloud.wall_ms 600001"),
         ({"heap_bytes": (1 << 20) - 1}, "cloud.heap_bytes"),

@@ -34,7 +34,8 @@ def test_a_log_callback(vm: VM, close: str, round_: int) -> None:
 @pytest.mark.parametrize("lines", [0, 1])
 def test_a_pool_with_a_log_callback(vm: VM, lines: int, round_: int) -> None:
     script = f"""
-        from walle_rt.vm import Pool, TaskBundle
+        from walle_rt.vm import TaskBundle
+        from walle_rt.vm.pool import Pool
         pool = Pool(size=4, log=lambda level, line: print(line))
         bundle = TaskBundle.from_source({{"main": "def main(): print('hello')"}})
         for _ in range({lines}):
@@ -95,7 +96,8 @@ def test_daemon_threads(vm: VM, body: str, round_: int) -> None:
     script = f"""
 import threading, time
 import numpy as np
-from walle_rt.vm import Isolate, Pool, TaskBundle
+from walle_rt.vm import Isolate, TaskBundle
+from walle_rt.vm.pool import Pool
 def run():
     {dedent(body).strip().replace(chr(10), chr(10) + "    ")}
 for _ in range(4): threading.Thread(target=run, daemon=True).start()

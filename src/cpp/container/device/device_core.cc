@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/names.h"
 #include "base/nearest_name.h"
 #include "container/device/clock.h"
 
@@ -39,12 +40,14 @@ void DeviceCore::on_result(std::function<void(const TaskResult&)> callback) {
   rooms_->on_result(std::move(callback));
 }
 
-void DeviceCore::set_fact(const std::string& name, bool holds) {
-  if (!facts_.set(name, holds) || !holds || !check_open().ok()) return;
+Status DeviceCore::set_fact(const std::string& name, bool holds) {
+  WALLE_TRY(base::check_name(base::NameKind::fact, name, "facts of the device"));
+  if (!facts_.set(name, holds) || !holds || !check_open().ok()) return {};
   const std::shared_lock lock(tasks_lock_);
   for (const auto& [_, runner] : tasks_) {
     if (runner->wants_facts()) queue_.wake(*runner, steady_us());
   }
+  return {};
 }
 
 DeviceCore::Runner DeviceCore::find(std::string_view name) const {

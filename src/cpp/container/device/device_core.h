@@ -74,8 +74,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // today stays spent.
   Status remove(const std::string& name);
 
-  // What holds on this device: charging, unmetered, idle ... Any name; one that was never set does not hold.
-  void set_fact(const std::string& name, bool holds);
+  // What holds on this device: charging, unmetered, idle ... One that was never set does not hold.
+  Status set_fact(const std::string& name, bool holds);
   std::map<std::string, bool> facts() const { return facts_.all(); }
 
   // Called behind each firing's commit, from a worker, which waits for it; none for no one. Not called again

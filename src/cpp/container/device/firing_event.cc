@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "base/names.h"
+
 namespace walle::container {
 
 namespace {
@@ -23,7 +25,7 @@ wvm_value map_of(std::vector<wvm_value>& items) {
 // Names and texts of an event: what has to be copied, because the log may go on.
 size_t text_bytes(const stream::Event& event, const stream::Catalog& catalog) {
   const stream::EventDecl& decl = catalog.events()[event.event];
-  size_t bytes = decl.name.size() + stream::kMaxTaskName;
+  size_t bytes = decl.name.size() + base::name_rule(base::NameKind::trigger).most;
   for (size_t i = 0; i < event.contents.size(); ++i) {
     if (event.contents[i].present) bytes += decl.fields[i].name.size() + event.contents[i].text.size();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/names.h"
 #include "base/nearest_name.h"
 
 namespace walle::container {
@@ -20,7 +21,7 @@ Result<const ScopeTable*> FiringScope::find(std::string_view table) const {
   }
   const std::string_view near = base::nearest_name(table, names);
   return argument_error(
-             {"result table '", table.substr(0, store::kMaxTableName), "'"},
+             {"result table ", base::shown_name(table)},
              all.empty() ? "a task that declares result tables" : "one of: " + all, "walle.results",
              near.empty() ? "declare it in task.toml" : "did you mean '" + std::string(near) + "'?")
       .of_kind(base::ErrorKind::no_such_key);

@@ -1,4 +1,5 @@
 // walle.results: rows that a task leaves in its declared tables, and those that are there.
+#include "base/names.h"
 #include "container/host/firing_scope.h"
 #include "container/host/host_calls.h"
 #include "container/host/slots.h"
@@ -31,7 +32,7 @@ Result<Cell> cell_of(std::string_view column, const wvm_value& value) {
     case WVM_BUFFER: break;
   }
   return argument_error("a value that is no int, float, bool, str, bytes or None", "a value of one row",
-                        {"column '", column.substr(0, store::kMaxColumnName), "'"},
+                        {"column ", base::shown_name(column)},
                         "convert it: float(tensor), bytes(view), json.dumps(list)")
       .of_kind(base::ErrorKind::wrong_type);
 }

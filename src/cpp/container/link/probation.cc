@@ -52,7 +52,7 @@ Error cancelled_probation() { return cancelled_error("a probation", "a device th
 // Everything holds that the task waits for, and the user's consents are the device's.
 Status prepare(DeviceCore& trial, DeviceCore& device, const std::string& task) {
   WALLE_ASSIGN(const TaskInfo info, trial.task(task));
-  for (const std::string& fact : info.missing_facts) trial.set_fact(fact, true);
+  for (const std::string& fact : info.missing_facts) WALLE_TRY(trial.set_fact(fact, true));
   return trial.commits().gate().set_consents(device.commits().gate().consents());
 }
 

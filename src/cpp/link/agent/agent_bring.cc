@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/names.h"
 #include "base/unreached.h"
 #include "link/agent/agent.h"
 #include "link/package/package.h"
@@ -176,8 +177,7 @@ int64_t read_wait_s(std::string_view reply) {
 // The director chooses; whether there is such a thing says the scenario. A path of the director's own folder
 // would be found as well, under the director's own signature.
 Status Agent::authentic(Updater& updater, const PlanRelease& release, FoundTarget& found) {
-  const std::string path =
-      release.scenario + "/" + release.task + "/" + release.task + "-" + release.version + ".walp";
+  const std::string path = base::package_path(release.scenario, release.task, release.version);
   const std::string where = "release '" + release.id + "'";
   if (release.path != path || release.scenario == kDirectorFolder)
     return model_error({"path '", release.path, "'"}, {"'", path, "' in a scenario"}, where,

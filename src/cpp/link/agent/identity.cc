@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/names.h"
 #include "link/crypto.h"
 #include "link/limits.h"
 #include "link/trust/json.h"
@@ -15,15 +16,9 @@ constexpr const char* kIdentityKind = "IDNT";
 constexpr uint16_t kIdentityVersion = 2;
 constexpr const char* kPath = "/v1/enrol";
 constexpr uint64_t kMostEnrolBytes = 1'000'000;  // a root is at most half of it
-constexpr size_t kMostNameBytes = 64, kMostHostBytes = 255, kMostPemBytes = 65'536;
+constexpr size_t kMostHostBytes = 255, kMostPemBytes = 65'536;
 constexpr int64_t kMostPort = 65'535;
 constexpr int64_t kMostSeconds = int64_t{1} << 40;
-
-bool plain_name(std::string_view name) {
-  return !name.empty() && name.size() <= kMostNameBytes && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  });
-}
 
 Error bad_reply(Text given, Text url) {
   return network_error(given, "a device id, a certificate and an authority", {"'", url, "'"},
@@ -86,10 +81,11 @@ Result<Enrolled> read_enrolled(const Fetched& reply, const DeviceKey& key, const
   if (reply.status != kHttpOk) return bad_reply({"status ", reply.status}, url);
   WALLE_ASSIGN(const Json said, parse_json(reply.body, "the reply of '" + url + kPath + "'"));
   Enrolled out;
-  out.device = text_of(said, "device", kMostNameBytes);
+  out.device = text_of(said, "device", kMostHostBytes);
   out.certificate = text_of(said, "certificate", kMostPemBytes);
   out.authority = text_of(said, "authority", kMostPemBytes);
-  if (!plain_name(out.device) || out.certificate.empty() || out.authority.empty())
+  if (!base::valid_name(base::NameKind::device, out.device) || out.certificate.empty() ||
+      out.authority.empty())
     return bad_reply("a reply that lacks one of them", url);
   // A certificate that TLS would refuse beside the key would keep the device out until somebody looks.
   if (!key.is_of(out.certificate)) return bad_reply("a certificate of another key", url);
@@ -138,7 +134,8 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
   const auto port = in.get<uint16_t>();
   const std::string root(in.text());
   const auto renew_at_s = in.get<int64_t>();
-  if (!in.done() || !plain_name(device) || renew_at_s < 0 || renew_at_s > kMostSeconds)
+  if (!in.done() || !base::valid_name(base::NameKind::device, device) || renew_at_s < 0 ||
+      renew_at_s > kMostSeconds)
     return resource_error("both copies damaged", "who this device is", {"'", folder, "/identity.wals'"},
                           "remove the folder and enrol the device again");
   WALLE_ASSIGN(const std::string pem, env.read_prefix(folder + "/device.key", kMostPemBytes));
@@ -166,9 +163,7 @@ Status Identity::save(Env& env) const {
 
 Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport, const std::string& url,
                                                   const std::string& folder, const std::string& code) {
-  if (!plain_name(code))
-    return argument_error({"a code of ", code.size(), " characters"}, "1 to 64 letters, digits, - and _",
-                          "enrol_code", "copy it from walle device-code");
+  WALLE_TRY(base::check_name(base::NameKind::code, code, "enrol_code"));
   WALLE_TRY(env.make_dirs(folder));
   WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, key_of(env, folder));
   WALLE_ASSIGN(const std::string csr, key->request("device"));

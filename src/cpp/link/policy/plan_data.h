@@ -16,7 +16,6 @@ inline constexpr size_t kMostReleases = 2048;
 inline constexpr size_t kMostSegments = 4096;  // of all releases together
 inline constexpr size_t kMostKills = 2048;
 inline constexpr size_t kMostConditions = 24;  // of one segment: each field once, and buckets
-inline constexpr size_t kMostPlanText = 128;   // of a name, a version or an id; of a path three of them
 
 struct PlanSpan {
   uint32_t low = 0;

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <set>
 
+#include "base/names.h"
 #include "link/policy/decision_table.h"
 #include "link/policy/plan.h"
 #include "schemas/plan_generated.h"
 
 namespace walle::link {
+
+using base::NameKind;
 
 namespace {
 
@@ -17,31 +20,19 @@ constexpr size_t kLeastBytes = 8;  // the root's offset and the identifier
 constexpr size_t kDigestBytes = 32;
 constexpr uint32_t kMostTables = 200'000;
 constexpr uint32_t kMostDepth = 8;
-constexpr size_t kShownBytes = 40;
 
 Error bad_plan(Text given, Text expected) {
   return model_error(given, expected, "plan", "keep the plan at hand and fetch the newest once more");
 }
 
-bool plain(char c, bool slash) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-         c == '.' || c == '+' || (slash && c == '/');
-}
-
-// Names become file names and messages: nothing but letters, digits and "_-.+" passes, and in paths '/'.
-Status check_name(std::string_view text, const char* what, size_t most = kMostPlanText, bool slash = false) {
-  if (!text.empty() && text.size() <= most && text.front() != '.' &&
-      std::all_of(text.begin(), text.end(), [&](char c) { return plain(c, slash); }))
-    return {};
-  return bad_plan({what, " '", text.substr(0, kShownBytes), "'"},
-                  {"1 to ", most, " letters, digits and _-.+, no dot first"});
+Status check_plan_name(NameKind kind, std::string_view name) {
+  return base::check_name(kind, name, "plan", base::ErrorGroup::model);
 }
 
 Status check_path(const PlanRelease& r) {
-  const std::string expected = r.scenario + "/" + r.task + "/" + r.task + "-" + r.version + ".walp";
+  const std::string expected = base::package_path(r.scenario, r.task, r.version);
   if (r.path == expected) return {};
-  return bad_plan({"path '", r.path.substr(0, kShownBytes), "' of release '", r.id, "'"},
-                  {"'", expected, "'"});
+  return bad_plan({"path ", base::shown_name(r.path), " of release '", r.id, "'"}, {"'", expected, "'"});
 }
 
 Status check_ramp(const PlanRamp& ramp, const std::string& id) {
@@ -89,10 +80,10 @@ Status check_segment(const PlanSegment& segment, const std::string& id) {
 }
 
 Status check_release(const PlanRelease& r) {
-  WALLE_TRY(check_name(r.id, "release"));
-  WALLE_TRY(check_name(r.scenario, "scenario"));
-  WALLE_TRY(check_name(r.task, "task"));
-  WALLE_TRY(check_name(r.version, "version"));
+  WALLE_TRY(check_plan_name(NameKind::release, r.id));
+  WALLE_TRY(check_plan_name(NameKind::scenario, r.scenario));
+  WALLE_TRY(check_plan_name(NameKind::task, r.task));
+  WALLE_TRY(check_plan_name(NameKind::version, r.version));
   WALLE_TRY(check_path(r));
   if (r.sha256.size() != kDigestBytes)
     return bad_plan({"a digest of ", r.sha256.size(), " bytes of release '", r.id, "'"}, "32");
@@ -124,8 +115,8 @@ Status check_together(const PlanData& plan) {
   }
   if (segments > kMostSegments) return bad_plan({segments, " segments"}, {"at most ", kMostSegments});
   for (const PlanKill& k : plan.kills) {
-    WALLE_TRY(check_name(k.scenario, "scenario"));
-    WALLE_TRY(check_name(k.task, "task"));
+    WALLE_TRY(check_plan_name(NameKind::scenario, k.scenario));
+    WALLE_TRY(check_plan_name(NameKind::task, k.task));
   }
   return {};
 }

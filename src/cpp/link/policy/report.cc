@@ -5,22 +5,25 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
+#include "base/names.h"
 #include "schemas/report_generated.h"
 
 namespace walle::link {
+
+using base::NameKind;
 
 namespace {
 
 namespace fb = walle_rt::fb;
 
+constexpr const char* kReportWhere = "reports";
 constexpr uint32_t kReportVersion = 1;
 constexpr size_t kLeastReportBytes = 8 + sizeof(uint32_t);  // root, identifier, checksum
 constexpr size_t kMostText = 128;
-constexpr size_t kShownReportBytes = 40;
 constexpr uint32_t kMostReportDepth = 4;
 
 Error bad_report(Text given, Text expected) {
-  return argument_error(given, expected, "reports", "send what the agent writes, unchanged");
+  return argument_error(given, expected, kReportWhere, "send what the agent writes, unchanged");
 }
 
 bool plain_letter(char c) {
@@ -28,22 +31,20 @@ bool plain_letter(char c) {
          std::string_view("_-.+/:").find(c) != std::string_view::npos;
 }
 
-Status check_text(std::string_view text, const char* what, bool needed) {
-  if (text.size() <= kMostText && !(needed && text.empty()) &&
-      std::all_of(text.begin(), text.end(), plain_letter))
-    return {};
-  return bad_report({what, " '", text.substr(0, kShownReportBytes), "'"},
-                    {needed, " to ", kMostText, " letters, digits and _-.+/:"});
+Status check_text(std::string_view text, const char* what) {
+  if (text.size() <= kMostText && std::ranges::all_of(text, plain_letter)) return {};
+  return bad_report({what, " ", base::shown_name(text)},
+                    {"at most ", kMostText, " letters, digits and _-.+/:"});
 }
 
 Status check(const Report& r) {
-  WALLE_TRY(check_text(r.release, "release", true));
-  WALLE_TRY(check_text(r.scenario, "scenario", true));
-  WALLE_TRY(check_text(r.task, "task", true));
-  WALLE_TRY(check_text(r.version, "version", false));
-  WALLE_TRY(check_text(r.phase, "phase", false));
-  WALLE_TRY(check_text(r.error_type, "error type", false));
-  return check_text(r.limit, "limit", false);
+  WALLE_TRY(base::check_name(NameKind::release, r.release, kReportWhere));
+  WALLE_TRY(base::check_name(NameKind::scenario, r.scenario, kReportWhere));
+  WALLE_TRY(base::check_name(NameKind::task, r.task, kReportWhere));
+  if (!r.version.empty()) WALLE_TRY(base::check_name(NameKind::version, r.version, kReportWhere));
+  WALLE_TRY(check_text(r.phase, "phase"));
+  WALLE_TRY(check_text(r.error_type, "error type"));
+  return check_text(r.limit, "limit");
 }
 
 Status check_count(size_t reports) {

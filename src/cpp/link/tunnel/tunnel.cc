@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 
+#include "base/names.h"
 #include "link/tunnel/ack_message.h"
 
 namespace walle::link {
@@ -18,15 +19,6 @@ constexpr size_t kReadBytes = size_t{16} << 10;
 constexpr int kReadsPerTurn = 8;
 // A connection that held so long was a good one: the next wait begins short again.
 constexpr int64_t kHeldUs = 10'000'000;
-// A certificate's common name has no more.
-constexpr size_t kMostDeviceBytes = 64;
-
-bool is_device_id(std::string_view id) {
-  return !id.empty() && id.size() <= kMostDeviceBytes && std::all_of(id.begin(), id.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '_' || c == '.';
-  });
-}
 
 std::string topic(const std::string& device, std::string_view leaf) {
   return "w/" + device + "/" + std::string(leaf);
@@ -51,10 +43,7 @@ std::string_view tunnel_state_name(TunnelState state) {
 
 Result<std::unique_ptr<Tunnel>> Tunnel::make(Env& env, RecordSource& source, Socket& socket,
                                              TunnelOptions options, TunnelListener listener) {
-  if (!is_device_id(options.device))
-    return argument_error({"device id '", options.device, "'"},
-                          "1 to 64 of the characters A-Z, a-z, 0-9, '-', '_' and '.'", "tunnel",
-                          "take the id that the device got when it was enrolled");
+  WALLE_TRY(base::check_name(base::NameKind::device, options.device, "tunnel"));
   if (options.keepalive_s < 1 || options.keepalive_s > 65'535)
     return argument_error({"a keepalive of ", options.keepalive_s, " s"}, "1 to 65535", "tunnel",
                           "pass seconds");

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "base/names.h"
 #include "base/trace.h"
 #include "stream/egress/feature_bytes.h"
 
 namespace walle::stream {
+
+using base::NameKind;
 
 namespace {
 // Of the group "task", not "argument": the caller did nothing wrong, the task's policy says no, and the task
@@ -102,12 +105,15 @@ Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string
 }
 
 Status EgressGate::check_policy(const EgressPolicy& p) {
+  WALLE_TRY(base::check_name(NameKind::task, p.task, "egress policy"));
+  WALLE_TRY(base::check_name(NameKind::feature, p.feature, "egress policy"));
+  for (const FeatureField& field : p.fields)
+    WALLE_TRY(base::check_name(NameKind::column, field.name, "egress policy"));
+  if (!p.consent.empty()) WALLE_TRY(base::check_name(NameKind::consent, p.consent, "egress policy"));
   // minimum_events of 0 would let rows out that summarise nothing; whoever wants no minimum says 1.
-  if (p.task.empty() || p.feature.empty() || p.bytes_per_day < 0 || p.sends_per_day < 0 ||
-      p.minimum_events < 1)
+  if (p.bytes_per_day < 0 || p.sends_per_day < 0 || p.minimum_events < 1)
     return argument_error({"policy of task '", p.task, "' for feature '", p.feature, "'"},
-                          "both names, budgets of at least 0, at least 1 event", "egress policy",
-                          "correct the policy");
+                          "budgets of at least 0, at least 1 event", "egress policy", "correct the policy");
   return {};
 }
 

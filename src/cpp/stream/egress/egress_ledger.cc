@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/names.h"
 #include "stream/egress/spent_days.h"
 
 namespace walle::stream {
@@ -280,6 +281,8 @@ std::vector<LedgerEntry> EgressLedger::entries() const {
 }
 
 Status EgressLedger::set_consents(const std::vector<std::string>& consents) {
+  for (const std::string& consent : consents)
+    WALLE_TRY(base::check_name(base::NameKind::consent, consent, "consents"));
   Changes changes;
   for (const std::string& key : state_->keys(kConsent)) changes[key] = std::nullopt;
   for (const std::string& consent : consents) changes[kConsent + consent] = "";

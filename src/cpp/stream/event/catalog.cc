@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "base/names.h"
 #include "schemas/event_generated.h"
 
 namespace walle::stream {
 
+using base::NameKind;
+
 namespace {
 // Of schemas/event.fbs.
 constexpr uint32_t kVersion = 1;
-// Bytes. Names are written once into the catalogue and into every error; longer ones are data in the wrong
-// place.
-constexpr size_t kMaxName = 128;
-constexpr size_t kShownName = 40;       // bytes of a refused name in the message
 constexpr size_t kLeastFlatBuffer = 8;  // the root's offset and the identifier: less has no place for them
 // In the order of the schema's enumeration: their ids are their kinds, which PageEvents and recorded logs
 // rely on.
@@ -21,16 +20,7 @@ constexpr std::array<EventKind, 7> kBuiltIn = {
     EventKind::page_enter, EventKind::page_scroll, EventKind::exposure, EventKind::click,
     EventKind::page_exit,  EventKind::app_state,   EventKind::timer};
 
-Status check_name(std::string_view what, std::string_view name) {
-  // Quotes would end a name in the trigger language, which has no escapes; bytes from 0x80 on are UTF-8 and
-  // pass.
-  const bool printable = std::all_of(name.begin(), name.end(),
-                                     [](char c) { return static_cast<unsigned char>(c) >= 32 && c != '"'; });
-  if (!name.empty() && name.size() <= kMaxName && printable) return {};
-  return argument_error({what, " name '", name.substr(0, kShownName), "'"},
-                        {"1 to ", kMaxName, " printable characters without quotes"}, "catalogue",
-                        "choose another name");
-}
+Status check_name(NameKind kind, std::string_view name) { return base::check_name(kind, name, "catalogue"); }
 
 // Whether `next` may take the place of `old`: what is recorded stays readable.
 bool extends(const EventDecl& old, const EventDecl& next) {
@@ -44,7 +34,7 @@ bool extends(const EventDecl& old, const EventDecl& next) {
 
 Status check_fields(const std::vector<FieldDecl>& fields, const std::string& where) {
   for (size_t i = 0; i < fields.size(); ++i) {
-    WALLE_TRY(check_name("field", fields[i].name));
+    WALLE_TRY(check_name(NameKind::field, fields[i].name));
     // Quadratic in at most 64 fields.
     for (size_t k = 0; k < i; ++k)
       if (fields[k].name == fields[i].name)
@@ -121,7 +111,7 @@ std::optional<uint16_t> Catalog::find(const Ids& ids, std::string_view name) {
 }
 
 Result<uint16_t> Catalog::declare(EventDecl event) {
-  WALLE_TRY(check_name("event", event.name));
+  WALLE_TRY(check_name(NameKind::event, event.name));
   const auto known = find_event(event.name);
   if (!known && events_.size() >= kMaxEvents) return full("events", kMaxEvents);
   // Asked before anything is interned: a refused declaration leaves no names behind.
@@ -174,7 +164,7 @@ Status Catalog::adopt(const EventDecl& event) {
 
 Result<EventDecl*> Catalog::known_event(std::string_view name) {
   if (const auto id = find_event(name)) return &events_[*id];
-  return argument_error({"event '", name.substr(0, kMaxName), "'"}, "a declared event", "catalogue",
+  return argument_error({"event ", base::shown_name(name)}, "a declared event", "catalogue",
                         "declare it first, or correct its name");
 }
 
@@ -194,8 +184,7 @@ Status Catalog::lower(std::string_view event, std::string_view field, Sensitivit
   const auto at = field_named(*known, field);
   const std::string where = "event '" + known->name + "'";
   if (at == known->fields.end())
-    return argument_error({"field '", field.substr(0, kMaxName), "'"}, "a declared field", where,
-                          "correct its name");
+    return argument_error({"field ", base::shown_name(field)}, "a declared field", where, "correct its name");
   if (to > at->sensitivity)
     return argument_error({"label ", sensitivity_name(to), " for field '", at->name, "'"},
                           {"at most ", sensitivity_name(at->sensitivity)}, where,
@@ -212,7 +201,7 @@ Status Catalog::lower(std::string_view event, std::string_view field, Sensitivit
 Result<uint16_t> Catalog::page(std::string_view name) {
   if (name.empty()) return kNoPage;
   if (const auto id = find_page(name)) return *id;
-  WALLE_TRY(check_name("page", name));
+  WALLE_TRY(check_name(NameKind::page, name));
   if (pages_.size() >= kMaxPages) return full("pages", kMaxPages);
   page_ids_[std::string(name)] = static_cast<uint16_t>(pages_.size());
   pages_.emplace_back(name);
@@ -221,7 +210,7 @@ Result<uint16_t> Catalog::page(std::string_view name) {
 
 Result<uint16_t> Catalog::state(std::string_view name) {
   if (const auto id = find_state(name)) return *id;
-  WALLE_TRY(check_name("state", name));
+  WALLE_TRY(check_name(NameKind::state, name));
   if (states_.size() >= kMaxStates) return full("states", kMaxStates);
   state_ids_[std::string(name)] = static_cast<uint16_t>(states_.size());
   states_.emplace_back(name);

@@ -11,7 +11,6 @@
 namespace walle::stream {
 
 inline constexpr size_t kMaxTasks = 4096;
-inline constexpr size_t kMaxTaskName = 256;    // bytes; of a trigger's name, too
 inline constexpr uint32_t kMaxQueue = 65'536;  // firings of one task
 inline constexpr size_t kMaxTaskTriggers = 256;
 inline constexpr uint32_t kNoTrigger = 0xffffffff;

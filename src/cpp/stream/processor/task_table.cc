@@ -4,23 +4,13 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/names.h"
 
 namespace walle::stream {
 
 namespace {
-constexpr unsigned char kFirstPrintable = 0x20;
-
-Status check_name(const std::string& name, const std::string& what) {
-  const bool plain =
-      std::ranges::none_of(name, [](char c) { return static_cast<unsigned char>(c) < kFirstPrintable; });
-  if (!name.empty() && name.size() <= kMaxTaskName && plain) return {};
-  return argument_error({what, " of ", name.size(), " bytes"},
-                        {"1 to ", kMaxTaskName, " bytes without control characters"}, "install",
-                        "give it a short name");
-}
-
 Status check_shape(const TaskTriggers& given) {
-  WALLE_TRY(check_name(given.task, "a task's name"));
+  WALLE_TRY(base::check_name(base::NameKind::task, given.task, "install"));
   const std::string where = "install of task '" + given.task + "'";
   if (given.queue < 1 || given.queue > kMaxQueue)
     return argument_error({"a queue of ", given.queue, " firings"}, {"1 to ", kMaxQueue}, where,
@@ -30,7 +20,7 @@ Status check_shape(const TaskTriggers& given) {
                           "make several tasks of it");
   std::set<std::string_view> names;
   for (const TriggerText& t : given.triggers) {
-    WALLE_TRY(check_name(t.name, "a trigger's name"));
+    WALLE_TRY(base::check_name(base::NameKind::trigger, t.name, where));
     if (!names.insert(t.name).second)
       return argument_error({"two triggers '", t.name, "'"}, "names that differ", where,
                             "rename one of them");

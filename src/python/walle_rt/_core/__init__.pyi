@@ -7,6 +7,7 @@ import numpy as np
 
 from . import device as device
 from . import mqtt as mqtt
+from . import names as names
 from . import package as package
 from . import policy as policy
 from . import results as results

@@ -116,7 +116,7 @@ class Tunnel:
         Args:
             device: whose outbox it empties.
             broker: ``mqtts://host:port``; the port is 8883 where none is said.
-            device_id: the certificate's common name: 1 to 64 of A-Z, a-z, 0-9, '-', '_' and '.'.
+            device_id: the certificate's common name (docs/reference/names.md).
             authorities: PEM file; who signs the broker's certificate.
             certificate: PEM file with the device's chain.
             key: PEM file with its key, without a passphrase.

@@ -327,7 +327,7 @@ def load_triggers(paths: Iterable[str | PathLike[str]]) -> dict[str, Trigger]:
                 raise ArgumentError.of(
                     f"a second trigger named '{file.stem}'", "one file per name", str(file), "rename the file"
                 )
-            out[file.stem] = _read_trigger(file)
+            out[_core.names.check("trigger", file.stem, str(file))] = _read_trigger(file)
     return out
 
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from .._core import names
+from ..errors import ArgumentError
+
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _TIMES = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
-_NUMBER = r"(0|[1-9][0-9]{0,8})"
-_VERSION = re.compile(
-    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
-    rf"(-({_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.({_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?"
-    r"(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?"
-)
 
 
 class Refused(Exception):  # noqa: N818 - never seen outside: Mistake is what a user reads
-    """A value of another kind."""
+    """A value of another kind; ``why`` says more, where there is more to say."""
+
+    def __init__(self, why: ArgumentError | None = None) -> None:
+        """Keep it."""
+        self.why = why
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,18 @@ class Kind:
     choices: tuple[str, ...] = ()
 
 
-def _matching(pattern: re.Pattern[str]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if not isinstance(value, str) or len(value) > 255 or not pattern.fullmatch(value):
-            raise Refused
-        return value
+def name(kind: str) -> Kind:
+    """A name of docs/reference/names.md."""
 
-    return read
+    def read(value: Any) -> str:
+        if not isinstance(value, str):
+            raise Refused
+        try:
+            return names.check(kind, value, "task.toml")
+        except ArgumentError as error:
+            raise Refused(error) from None
+
+    return Kind(names.expected(kind), read)
 
 
 def _text(value: Any) -> str:
@@ -122,23 +126,7 @@ def listing(kind: Kind, what: str, most: int = 256) -> Kind:
     return Kind(f"a list of at most {most} {what}, each once", read)
 
 
-def _path(value: Any) -> str:
-    parts: Sequence[str] = _text(value).split("/")
-    if len(value) > 255 or "\\" in value or any(part in ("", ".", "..") for part in parts):
-        raise Refused
-    return str(value)
-
-
-NAME_RULE = "1 to 64 of a-z, 0-9, - and _, of which the first is a letter"
 TEXT = Kind("a text", _text)
 YES = Kind("true or false", _yes)
-NAME = Kind(f"a name: {NAME_RULE}", _matching(_NAME))
-IDENTIFIER = Kind("a Python name", _matching(_IDENTIFIER))
-DOTTED = Kind(
-    "a Python name, with dots", _matching(re.compile(rf"{_IDENTIFIER.pattern}(\.{_IDENTIFIER.pattern})*"))
-)
-VERSION = Kind('a semantic version, as "1.0.0"', _matching(_VERSION))
-PYTHON = Kind('a version of Python, as "3.13"', _matching(re.compile(r"[0-9]{1,3}(\.[0-9]{1,3}){1,2}")))
 DURATION = Kind('a duration up to ten years, as "30d" (s, m, h, d)', _duration)
 MOMENT = Kind("a date or a date and time, as 2030-01-01 (UTC)", _moment)
-FILE = Kind("the relative name of a file, with / between folders", _path)

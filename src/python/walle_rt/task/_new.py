@@ -6,8 +6,8 @@ import json
 import os
 from pathlib import Path
 
+from .._core import names
 from ..errors import ArgumentError
-from ._kinds import NAME, NAME_RULE, Refused
 
 _TOML = """\
 # What the task is, when it runs and what it may do: docs/reference/task-toml.md of walle_rt.
@@ -73,11 +73,7 @@ def new_task(folder: str | os.PathLike[str], name: str = "") -> list[Path]:
     """
     root = Path(folder)
     name = name or root.resolve().name
-    try:
-        NAME.read(name)
-    except Refused:
-        next_step = "choose one with --name"
-        raise ArgumentError.of(f"name '{name}'", NAME_RULE, "task init", next_step) from None
+    names.check("task", name, "task init")
     texts = {
         "task.toml": _TOML.format(name=name, entry='main = "main"', phase="main"),
         "main.py": _MAIN,

@@ -66,7 +66,7 @@ class Package:
     @property
     def path(self) -> str:
         """Where a repository lists it."""
-        return f"{self.scenario}/{self.task}/{self.task}-{self.version}.walp"
+        return _core.names.package_path(self.scenario, self.task, self.version)
 
     def to_bytes(self) -> bytes:
         """The manifest; equal packages give equal bytes on every machine.

@@ -6,6 +6,7 @@ import re
 import tomllib
 from typing import Any
 
+from ..errors import ArgumentError
 from ._kinds import Refused
 from ._lines import Lines, Path
 from ._mistakes import Mistake, one_of
@@ -38,6 +39,10 @@ class Reader:
     def wrong(self, path: Path, given: str, expected: str, next_step: str, *, error: bool = True) -> None:
         """Note a mistake at a key."""
         self.mistakes.append(Mistake(FILE, self.lines.of(path), given, expected, next_step, error))
+
+    def bad_name(self, path: Path, error: ArgumentError) -> None:
+        """Note a name that is none, in the words that are used of it everywhere."""
+        self.wrong(path, error.given, error.expected, error.next_step)
 
     def _add(self, line: int, given: str, expected: str, next_step: str) -> None:
         self.mistakes.append(Mistake(FILE, line, given, expected, next_step))
@@ -91,11 +96,14 @@ class Reader:
     def _value(self, path: Path, given: Any, schema: Key) -> Any:
         try:
             return schema.kind.read(given)
-        except Refused:
+        except Refused as refused:
             hint = f"{path[-1]}: {schema.doc}"
             if schema.kind.choices:
                 hint = one_of(str(given), schema.kind.choices, hint)
-            self.wrong(path, f"{_named(path)} = {_shown(given)}", schema.kind.expected, hint)
+            if refused.why is not None:
+                self.bad_name(path, refused.why)
+            else:
+                self.wrong(path, f"{_named(path)} = {_shown(given)}", schema.kind.expected, hint)
             return None if schema.default is REQUIRED else schema.default
 
     def _names(self, path: Path, given: Any, schema: Named) -> dict[str, Any]:
@@ -113,10 +121,9 @@ class Reader:
         for name, value in given.items():
             try:
                 schema.name.read(name)
-            except Refused:
-                self.wrong(
-                    (*path, name), f"name '{name[:_SHOWN]}'", schema.name.expected, "choose another name"
-                )
+            except Refused as refused:
+                if refused.why is not None:
+                    self.bad_name((*path, name), refused.why)
                 continue
             inner = (*path, name)
             entry = schema.value

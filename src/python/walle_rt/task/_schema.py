@@ -70,12 +70,14 @@ def _phase(of: str) -> Table:
 _TASK = Table(
     "What the task is.",
     {
-        "name": Key(k.NAME, "of the task: one on a device, and part of its folders there"),
-        "version": Key(k.VERSION, "of this task; a device replaces one by another whichever is higher"),
-        "vm": Key(k.PYTHON, "the Python that the task was written for", "", "whichever compiles it"),
+        "name": Key(k.name("task"), "of the task: one on a device, and part of its folders there"),
+        "version": Key(
+            k.name("version"), "of this task; a device replaces one by another whichever is higher"
+        ),
+        "vm": Key(k.name("python"), "the Python that the task was written for", "", "whichever compiles it"),
         "priority": Key(k.whole(0, 9), "which task goes first where several wait: 9 before 0", 5, "5"),
         "requires": Key(
-            k.listing(k.IDENTIFIER, "facts", 16),
+            k.listing(k.name("fact"), "facts", 16),
             "facts of the device that `execute` (or `main`) waits for, such as `charging`; "
             "the application sets them",
             [],
@@ -96,18 +98,20 @@ _ENTRY = Table(
     "What runs when a trigger fires: either `main(event)`, or `execute`, with `preprocess(event)` in front "
     "of it and `postprocess(outputs)` behind it.",
     {
-        "module": Key(k.DOTTED, "where the functions are", "main", '"main"'),
+        "module": Key(k.name("task_module"), "where the functions are", "main", '"main"'),
         "main": Key(
-            k.IDENTIFIER, "the one function: called with the event, returns rows of results or None", ""
+            k.name("function"), "the one function: called with the event, returns rows of results or None", ""
         ),
-        "preprocess": Key(k.IDENTIFIER, "called with the event, returns the inputs of `execute`", ""),
+        "preprocess": Key(k.name("function"), "called with the event, returns the inputs of `execute`", ""),
         "execute": Key(
-            k.FILE,
+            k.name("file"),
             "a function, called with the inputs, or the file of a model: then the engine runs it on "
             "`preprocess`'s dict of tensors, and Python is not entered",
             "",
         ),
-        "postprocess": Key(k.IDENTIFIER, "called with the outputs, returns rows of results or None", ""),
+        "postprocess": Key(
+            k.name("function"), "called with the outputs, returns rows of results or None", ""
+        ),
     },
     required=True,
 )
@@ -130,7 +134,7 @@ _EGRESS = Table(
     {
         "fields": Named(
             "Columns of the feature; a type alone stands for a table of it.",
-            k.TEXT,
+            k.name("column"),
             Table(
                 "One column.",
                 {
@@ -148,10 +152,12 @@ _EGRESS = Table(
         "bytes_per_day": Key(k.size(0, 1 << 40), "budget, per UTC day"),
         "sends_per_day": Key(k.whole(0, 1 << 40), "budget, per UTC day"),
         "minimum_events": Key(k.whole(1, 1 << 40), "events that every row must summarise", 1, "1"),
-        "consent": Key(k.NAME, "class of consent that the user must have given", "", "none needed"),
+        "consent": Key(
+            k.name("consent"), "class of consent that the user must have given", "", "none needed"
+        ),
         "expires": Key(k.MOMENT, "from then on nothing is sent", 0, "never"),
         "graph": Key(
-            k.FILE,
+            k.name("file"),
             "the operator graph that the device runs over the events of every firing's match, and whose "
             "rows are sent; checked when the task is compiled",
             "",
@@ -164,7 +170,7 @@ _RESULTS = Table(
     "One table of results, which the device keeps.",
     {
         "columns": Named(
-            "Columns and their types.", k.IDENTIFIER, Key(COLUMN_TYPES, "type of the column"), True, 64
+            "Columns and their types.", k.name("column"), Key(COLUMN_TYPES, "type of the column"), True, 64
         ),
         "max_bytes": Key(k.size(4096, _BYTES), "beyond it the oldest rows go", 1 << 20, '"1M"'),
         "max_age": Key(k.DURATION, "older rows go", 0, "none goes for its age"),
@@ -180,7 +186,7 @@ _EVENTS = Table(
         ),
         "fields": Named(
             "Its contents; a type alone stands for a table of it.",
-            k.TEXT,
+            k.name("field"),
             Table(
                 "One field.",
                 {
@@ -199,18 +205,26 @@ _CLOUD = Table(
     "([the cloud phase](../concepts/cloud-phase.md)).",
     {
         "question": Key(
-            k.NAME, "the egress feature whose batches are questions; the code sends them", "", "no cloud half"
+            k.name("feature"),
+            "the egress feature whose batches are questions; the code sends them",
+            "",
+            "no cloud half",
         ),
         "module": Key(
-            k.DOTTED, "where the function is; this module never reaches a device", "cloud", '"cloud"'
+            k.name("task_module"),
+            "where the function is; this module never reaches a device",
+            "cloud",
+            '"cloud"',
         ),
         "function": Key(
-            k.IDENTIFIER,
+            k.name("function"),
             "called on the server with a question, returns rows of `answers` or None",
             "answer",
             '"answer"',
         ),
-        "answers": Key(k.NAME, "the table of results that answers go into", "", "the app alone is told"),
+        "answers": Key(
+            k.name("table"), "the table of results that answers go into", "", "the app alone is told"
+        ),
         "resources": Key(
             k.listing(k.TEXT, "patterns"),
             "files that the server alone gets, as `big.walle`: devices do not fetch them",
@@ -229,7 +243,7 @@ ROOT = Table(
         "task": _TASK,
         "triggers": Named(
             "When the task runs: names and texts of the trigger language.",
-            k.NAME,
+            k.name("trigger"),
             Key(k.TEXT, "a trigger"),
             True,
             64,
@@ -259,13 +273,13 @@ ROOT = Table(
             "What the code may reach; what is not named is refused.",
             {
                 "imports": Key(
-                    k.listing(k.IDENTIFIER, "modules"),
+                    k.listing(k.name("library"), "modules"),
                     "modules of the VM's library; `walle` always may",
                     [],
                     "none",
                 ),
                 "host_calls": Key(
-                    k.listing(k.DOTTED, "host calls"),
+                    k.listing(k.name("host_call"), "host calls"),
                     "as `walle.kv.get`, or all of a module as `walle.kv`",
                     [],
                     "none",
@@ -273,14 +287,14 @@ ROOT = Table(
             },
         ),
         "cloud": _CLOUD,
-        "results": Named("Tables of results.", k.NAME, _RESULTS, most=16),
-        "egress": Named("Features that may leave.", k.NAME, _EGRESS, most=32),
-        "events": Named("Events that the task needs.", k.TEXT, _EVENTS),
+        "results": Named("Tables of results.", k.name("table"), _RESULTS, most=16),
+        "egress": Named("Features that may leave.", k.name("feature"), _EGRESS, most=32),
+        "events": Named("Events that the task needs.", k.name("event"), _EVENTS),
         "catalog": Table(
             "Other names that triggers use.",
             {
-                "pages": Key(k.listing(k.TEXT, "pages"), "as in `click@home`", [], "none"),
-                "states": Key(k.listing(k.TEXT, "states", 64), "as in `when wifi`", [], "none"),
+                "pages": Key(k.listing(k.name("page"), "pages"), "as in `click@home`", [], "none"),
+                "states": Key(k.listing(k.name("state"), "states", 64), "as in `when wifi`", [], "none"),
             },
         ),
         "resources": Table(

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from .._core import names
 from ..errors import ArgumentError
 from ..stream import (
     Catalog,
@@ -39,7 +40,7 @@ def spec_of(reader: Reader) -> TaskSpec:
     v = reader.values
     main, execute = v["entry"].get("main", ""), v["entry"].get("execute", "")
     _check_entry(reader, v["entry"])
-    is_function = execute.isidentifier()
+    is_function = names.valid("function", execute)
     spec = TaskSpec(
         name=v["task"].get("name") or "",
         version=v["task"].get("version") or "",
@@ -85,7 +86,7 @@ def _check_entry(reader: Reader, entry: dict[str, Any]) -> None:
     elif not entry["main"] and not entry["execute"]:
         given = "an entry without 'main' and 'execute'"
         reader.wrong(("entry",), given, "one of both", 'add main = "main"')
-    elif entry["execute"] and not entry["execute"].isidentifier() and not entry["preprocess"]:
+    elif entry["execute"] and not names.valid("function", entry["execute"]) and not entry["preprocess"]:
         given = f"the model '{entry['execute']}' without 'preprocess'"
         expected = "a function that makes the model's inputs of the event"
         reader.wrong(("entry", "execute"), given, expected, 'add preprocess = "preprocess"')
@@ -231,8 +232,9 @@ def _catalog(reader: Reader, spec: TaskSpec) -> Catalog | None:
             catalog.declare(name, decl.kind, decl.fields)
         except ArgumentError as error:
             reader.wrong(("events", name), error.given, error.expected, error.next_step)
-    for what, names, declare in (("pages", spec.pages, catalog.page), ("states", spec.states, catalog.state)):
-        for name in names:
+    declared = (("pages", spec.pages, catalog.page), ("states", spec.states, catalog.state))
+    for what, given, declare in declared:
+        for name in given:
             try:
                 declare(name)
             except ArgumentError as error:

@@ -97,11 +97,11 @@ TEST(Package, WhatMeansNothingIsRefusedByName) {
       {"version '1.2'", [](Package& p) { p.version = "1.2"; }},
       {"VM ''", [](Package& p) { p.vm = ""; }},
       {"VM 'a b'", [](Package& p) { p.vm = "a b"; }},
-      {"operators 'A'", [](Package& p) { p.op_set = "A"; }},
-      {"facts with ''", [](Package& p) { p.facts = {""}; }},
+      {"set of operators 'A'", [](Package& p) { p.op_set = "A"; }},
+      {"fact ''", [](Package& p) { p.facts = {""}; }},
       {"facts that are not sorted", [](Package& p) { p.facts = {"b", "a"}; }},
       {"capabilities that are not sorted", [](Package& p) { p.capabilities = {"a", "a"}; }},
-      {"capabilities with 'a b'", [](Package& p) { p.capabilities = {"a b"}; }},
+      {"host call 'a b'", [](Package& p) { p.capabilities = {"a b"}; }},
       {"257 imports", [](Package& p) { p.imports.assign(257, "a"); }},
       {"file '/etc/passwd'", [](Package& p) { p.files[3].name = "/etc/passwd"; }},
       {"file 'a/../b'", [](Package& p) { p.files[3].name = "a/../b"; }},
@@ -139,7 +139,7 @@ TEST(Package, WhatMeansNothingIsRefusedByName) {
 // The limits themselves are allowed.
 TEST(Package, BoundsAreInclusive) {
   Package p = whole();
-  p.scenario = "9" + std::string(63, 'a');
+  p.scenario = std::string(64, 'a');
   p.task = std::string(64, 'a');
   p.files[0].size = kMostCodeBytes;
   p.files[1].size = kMostPolicyBytes;

@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -18,10 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
+from ..._core import names
 from ...errors import ArgumentError, ResourceError
 from ._ranges import one_range
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 _STEP = 1 << 18  # bytes read or hashed at a time
 _ABANDONED_S = 24 * 3600.0  # an upload that nothing was written to for so long has no sender any more
 
@@ -76,10 +75,7 @@ class BlobStore:
         Raises:
             ArgumentError: no digest: nothing that comes from a request becomes another path.
         """
-        if not _DIGEST.fullmatch(digest):
-            raise ArgumentError.of(
-                f"'{digest[:80]}'", "64 lower-case hexadecimal digits", "digest", "give the file's SHA-256"
-            )
+        names.check("sha256", digest, "blobs")
         return self.folder / digest[:2] / digest
 
     def __contains__(self, digest: str) -> bool:
@@ -98,7 +94,7 @@ class BlobStore:
     def digests(self) -> Iterator[str]:
         """Of every blob, in no order."""
         for folder in self.folder.glob("[0-9a-f][0-9a-f]"):
-            yield from (file.name for file in folder.iterdir() if _DIGEST.fullmatch(file.name))
+            yield from (file.name for file in folder.iterdir() if names.valid("sha256", file.name))
 
     def used(self) -> int:
         """Bytes of all blobs."""

@@ -11,10 +11,10 @@ clients take for a server without locks.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
+from ..._core import names
 from ...errors import ArgumentError, ResourceError
 from ..blobs import BlobStore
 
@@ -22,7 +22,6 @@ BATCH, OBJECT = "info/lfs/objects/batch", "info/lfs/objects/"
 TYPE = "application/vnd.git-lfs+json"
 MOST_BATCH = 1 << 20  # bytes
 _MOST_OBJECTS = 1000  # a client asks for 100
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 Answer = tuple[int, dict[str, Any]]
 
@@ -70,7 +69,7 @@ def answer_batch(
 
 def _object(each: Any, uploads: bool, blobs: BlobStore, base: str, header: dict[str, str]) -> dict[str, Any]:
     digest, size = (each.get("oid"), each.get("size")) if isinstance(each, dict) else (None, None)
-    known = isinstance(digest, str) and _DIGEST.fullmatch(digest) is not None
+    known = isinstance(digest, str) and names.valid("sha256", digest)
     if not known or not isinstance(size, int) or isinstance(size, bool) or size < 0:
         error = {"code": 422, "message": "expected an oid (SHA-256) and a size"}
         return {"oid": str(digest)[:64], "size": 0, "error": error}

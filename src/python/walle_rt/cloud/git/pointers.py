@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 
+from ..._core import names
+
 LARGEST_FILE = 64 << 10  # bytes that a file in git may have; larger ones are pointers
+_BEGIN = b"version https://git-lfs.github.com/spec/v1\noid sha256:"
 _MOST_BYTES = 1024  # of a pointer, as Git LFS has it
-_TEXT = re.compile(
-    rb"version https://git-lfs\.github\.com/spec/v1\noid sha256:([0-9a-f]{64})\nsize (0|[1-9]\d{0,18})\n"
-)
+_MOST_DIGITS = 19  # of a size
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,14 @@ class Pointer:
     @classmethod
     def read(cls, content: bytes) -> Pointer | None:
         """The pointer that these bytes are; None where they are a file of their own."""
-        match = _TEXT.fullmatch(content) if len(content) <= _MOST_BYTES else None
-        return cls(match[1].decode(), int(match[2])) if match else None
+        digest, _, size = content[len(_BEGIN) :].rstrip(b"\n").partition(b"\nsize ")
+        if len(content) > _MOST_BYTES or not names.valid("sha256", digest):
+            return None
+        if not size.isdigit() or len(size) > _MOST_DIGITS:
+            return None
+        made = cls(digest.decode(), int(size))
+        return made if made.to_bytes() == content else None
 
     def to_bytes(self) -> bytes:
         """As it lies in git."""
-        return (
-            f"version https://git-lfs.github.com/spec/v1\noid sha256:{self.sha256}\nsize {self.size}\n"
-        ).encode()
+        return _BEGIN + f"{self.sha256}\nsize {self.size}\n".encode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import re
 import secrets
 import shutil
 import time
@@ -20,12 +19,12 @@ from dulwich.object_store import MemoryObjectStore
 from dulwich.objects import Blob, Commit, Tag
 from dulwich.repo import Repo
 
-from ...errors import ArgumentError, ResourceError
+from ..._core import names
+from ...errors import ResourceError
 from ..blobs import BlobStore
 from .pointers import LARGEST_FILE, Pointer
-from .rules import BRANCH, NOTHING, TAG, RefusedError, check_name, check_update, package_of
+from .rules import NOTHING, RefusedError, check_name, check_update, package_of, task_of, version_of
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _FILE = 0o100644
 _MOST_PUSH = 64 << 20  # bytes of one push: files over 64 KiB are not in it
 
@@ -39,13 +38,9 @@ class Author:
 
     def __post_init__(self) -> None:
         """Refuse what would end the line that it stands in."""
-        if not self.name.strip() or re.search(r"[<>\n\0]", self.name + self.email):
-            raise ArgumentError.of(
-                f"author {self.name!r} <{self.email!r}>",
-                "a name without < > and line ends",
-                "author",
-                "name one",
-            )
+        names.check("author", self.name, "commit")
+        if self.email:
+            names.check("author", self.email, "commit")
 
     def to_bytes(self) -> bytes:
         """As git writes it."""
@@ -119,7 +114,7 @@ class ScenarioRepository:
 
     def tasks(self) -> list[str]:
         """Names of the tasks: the branches."""
-        return sorted(match[1].decode() for ref in self.repo.get_refs() if (match := BRANCH.fullmatch(ref)))
+        return sorted(task for ref in self.repo.get_refs() if (task := task_of(ref)))
 
     def tip(self, task: str) -> bytes | None:
         """The newest commit of a task."""
@@ -289,8 +284,8 @@ def _make(path: Path) -> None:
 
 
 def _names(ref: bytes, task: str) -> bool:
-    match = TAG.fullmatch(ref)
-    return match is not None and match[1].decode() == task
+    version = version_of(ref)
+    return version is not None and version[0] == task
 
 
 def _version(tag: Any) -> PublishedVersion:
@@ -300,11 +295,5 @@ def _version(tag: Any) -> PublishedVersion:
 
 
 def _path(folder: Path | str, scenario: str) -> Path:
-    if not _NAME.fullmatch(scenario):
-        raise ArgumentError.of(
-            f"scenario '{scenario[:80]}'",
-            "1 to 64 lower-case letters, digits, '_' and '-', a letter or digit first",
-            "git",
-            "check the name",
-        )
+    names.check("scenario", scenario, "git")
     return Path(folder) / f"{scenario}.git"

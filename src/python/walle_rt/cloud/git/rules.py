@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from dulwich.graph import can_fast_forward
 from dulwich.objects import Commit, Tag
 
+from ..._core import names
 from ...errors import ArgumentError
 from ..blobs import BlobStore
 from .pointers import LARGEST_FILE, Pointer
@@ -18,14 +18,9 @@ NOTHING = b"0" * 40  # the id of what is not there
 MOST_FILES = 4096  # of one version
 MOST_COMMITS = 10_000  # of one push
 TASK_FILE = b"task.toml"
-_TASK = rb"[a-z][a-z0-9_-]{0,63}"
-BRANCH = re.compile(rb"refs/heads/(" + _TASK + rb")")
-TAG = re.compile(
-    rb"refs/tags/(" + _TASK + rb")/((?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}(?:-[0-9A-Za-z.-]{1,48})?)"
-)
-PACKAGE = re.compile(rb"^package sha256:([0-9a-f]{64})$", re.MULTILINE)
+_HEADS, _TAGS = b"refs/heads/", b"refs/tags/"
+_PACKAGE = b"package sha256:"
 _FILE_MODES = (0o100644, 0o100755)
-_BAD_NAME = re.compile(rb"[\x00-\x1f\x7f/\\]")
 _MOST_DEPTH = 32  # of folders
 
 
@@ -48,20 +43,36 @@ def check_update(repo: Any, ref: bytes, old: bytes, new: bytes, blobs: BlobStore
             "a branch or version that is to be deleted", "leave it: a version means the same for ever"
         )
     try:
-        if BRANCH.fullmatch(ref):
+        if task_of(ref):
             _check_branch(repo, old, new, blobs)
-        elif match := TAG.fullmatch(ref):
-            _check_tag(repo, match[1], match[2], old, new)
+        elif version_of(ref):
+            _check_tag(repo, ref.removeprefix(_TAGS), old, new)
         else:
             raise _refused(f"{_shown(ref)}", "name branches as tasks, and tags TASK/1.2.3")
     except KeyError as error:
         raise _refused(f"object {_shown(error.args[0])}, which is not there", "push it too") from None
 
 
+def task_of(ref: bytes) -> str:
+    """The task whose branch this is; empty where it is none."""
+    name = ref.removeprefix(_HEADS)
+    return name.decode() if ref.startswith(_HEADS) and names.valid("task", name) else ""
+
+
+def version_of(ref: bytes) -> tuple[str, str] | None:
+    """Task and version of a version's tag; None where it is none."""
+    task, _, version = ref.removeprefix(_TAGS).partition(b"/")
+    whole = ref.startswith(_TAGS) and names.valid("task", task) and names.valid("version", version)
+    return (task.decode(), version.decode()) if whole else None
+
+
 def package_of(tag: Any) -> str:
     """The package digest that a version's tag says, in hexadecimal; empty where it says none."""
-    match = PACKAGE.search(tag.message or b"")
-    return match[1].decode() if match else ""
+    for line in (tag.message or b"").split(b"\n"):
+        digest = line.removeprefix(_PACKAGE)
+        if line.startswith(_PACKAGE) and names.valid("sha256", digest):
+            return str(digest.decode())
+    return ""
 
 
 def _check_branch(repo: Any, old: Any, new: Any, blobs: BlobStore | None) -> None:
@@ -100,8 +111,9 @@ def _entries(repo: Any, tree: bytes, folder: bytes, depth: int) -> Iterator[tupl
     if depth > _MOST_DEPTH:
         raise _refused(f"folder {_shown(folder)}, {_MOST_DEPTH} deep", "use fewer folders")
     for part, mode, sha in repo[tree].iteritems():
-        if not _plain(part):
-            raise _refused(f"a file named {_shown(folder + part)}", "use relative paths of plain parts")
+        if b"/" in part:  # one part, as git reads it; two folders, as whoever unpacks it does
+            raise _refused(f"file {_shown(folder + part)} with a slash in a part", "rename the file")
+        check_name(folder + part)
         yield folder + part, mode, sha
         if stat.S_ISDIR(mode):
             yield from _entries(repo, sha, folder + part + b"/", depth + 1)
@@ -122,13 +134,13 @@ def _check_file(name: bytes, content: bytes, blobs: BlobStore | None) -> None:
         )
 
 
-def _check_tag(repo: Any, task: bytes, version: bytes, old: bytes, new: bytes) -> None:
+def _check_tag(repo: Any, name: bytes, old: bytes, new: bytes) -> None:
     if old != NOTHING:
         raise _refused("a version that was published", "raise the version: one means the same for ever")
     tag = repo[new]
     if not isinstance(tag, Tag) or not isinstance(repo[tag.object[1]], Commit):
         raise _refused("a version that is no annotated tag of a commit", "let `walle task publish` make it")
-    if tag.name != task + b"/" + version:
+    if tag.name != name:
         raise _refused(f"a tag that is named {_shown(tag.name)} inside", "make the tag anew")
     if not package_of(tag):
         raise _refused("a tag without a line 'package sha256:...'", "let `walle task publish` make it")
@@ -136,18 +148,10 @@ def _check_tag(repo: Any, task: bytes, version: bytes, old: bytes, new: bytes) -
 
 def check_name(name: bytes) -> None:
     """Whether a file's name is a relative path of plain parts; RefusedError where it is not."""
-    if not all(map(_plain, name.split(b"/"))):
-        raise _refused(f"a file named {_shown(name)}", "use relative paths of plain parts")
-
-
-def _plain(part: bytes) -> bool:
-    """Nothing that leaves a folder, or means something to git, on any system."""
     try:
-        part.decode()
-    except UnicodeDecodeError:
-        return False
-    folded = part.rstrip(b". ").lower()  # as some file systems read it
-    return not _BAD_NAME.search(part) and folded not in (b"", b".git", b"git~1")
+        names.check("file", name, "git")
+    except ArgumentError as error:
+        raise RefusedError.of(error.given, error.expected, error.where, error.next_step) from None
 
 
 def _shown(name: bytes) -> str:

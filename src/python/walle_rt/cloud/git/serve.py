@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from dulwich.errors import GitProtocolError, NotGitRepository
 from dulwich.server import Backend
 from dulwich.web import HTTPGitApplication
 
+from ..._core import names
 from ...errors import Error, ResourceError
 from ..blobs import BlobStore
 from . import lfs
@@ -29,10 +29,6 @@ Start = Callable[..., Any]
 # 200 for yes.
 Authorize = Callable[[Environ, str, bool], int]
 
-_PATH = re.compile(
-    r"/([a-z0-9][a-z0-9_-]{0,63})\.git/"
-    r"(info/refs|git-upload-pack|git-receive-pack|blobs/[0-9a-f]{64}|info/lfs/objects/(?:batch|[0-9a-f]{64}))"
-)
 _SERVICES = ("git-upload-pack", "git-receive-pack")
 _BLOB = "blobs/"
 _REASONS = {
@@ -88,19 +84,19 @@ class GitApp:
 
     def __call__(self, environ: Environ, start_response: Start) -> Iterable[bytes]:
         """Serve one request."""
-        match = _PATH.fullmatch(environ.get("PATH_INFO", ""))
-        service = _service(environ, match[2]) if match else ""
-        if match is not None and service in (lfs.BATCH, lfs.OBJECT):
-            return self._lfs(environ, match[1], match[2], start_response)
-        if match is None or service not in (*_SERVICES, _BLOB):
+        scenario, _, path = environ.get("PATH_INFO", "").removeprefix("/").partition(".git/")
+        service = _service(environ, path) if names.valid("scenario", scenario) else ""
+        if service in (lfs.BATCH, lfs.OBJECT):
+            return self._lfs(environ, scenario, path, start_response)
+        if service not in (*_SERVICES, _BLOB):
             return _refuse(start_response, 404)
-        status = self._authorize(environ, match[1], service == "git-receive-pack")
+        status = self._authorize(environ, scenario, service == "git-receive-pack")
         if status != 200:
             return _refuse(start_response, status)
         if service == _BLOB:
-            return self._blob(environ, match[2].rpartition("/")[2], start_response)
+            return self._blob(environ, path.removeprefix(_BLOB), start_response)
         if service == "git-receive-pack" and environ["REQUEST_METHOD"] == "POST":
-            return self._receive(environ, match[1], start_response)
+            return self._receive(environ, scenario, start_response)
         return self._serve(environ, body_of(environ, _MOST_BODY), start_response)
 
     def _receive(self, environ: Environ, scenario: str, start_response: Start) -> Iterable[bytes]:
@@ -241,17 +237,14 @@ class _Scenarios(Backend):
 
 def _service(environ: Environ, called: str) -> str:
     """Which of git's two services a request is for, or a blob; ``info/refs`` names it in its query."""
-    if called == lfs.BATCH:
-        return called if environ.get("REQUEST_METHOD") == "POST" else ""
-    if called.startswith(lfs.OBJECT):
-        return lfs.OBJECT if environ.get("REQUEST_METHOD") == "PUT" else ""
-    if called.startswith(_BLOB):
-        return _BLOB if environ.get("REQUEST_METHOD") == "GET" else ""
-    if called != "info/refs":
-        return called if environ.get("REQUEST_METHOD") == "POST" else ""
-    if environ.get("REQUEST_METHOD") != "GET":
-        return ""
-    return str(parse_qs(environ.get("QUERY_STRING", "")).get("service", [""])[0])
+    method = environ.get("REQUEST_METHOD")
+    if called in (lfs.BATCH, *_SERVICES):
+        return called if method == "POST" else ""
+    for folder, its_method in ((lfs.OBJECT, "PUT"), (_BLOB, "GET")):
+        if called.startswith(folder) and names.valid("sha256", called.removeprefix(folder)):
+            return folder if method == its_method else ""
+    asked = parse_qs(environ.get("QUERY_STRING", "")).get("service", [""])[0]
+    return asked if called == "info/refs" and method == "GET" and asked in _SERVICES else ""
 
 
 def _refuse(start_response: Start, status: int) -> list[bytes]:

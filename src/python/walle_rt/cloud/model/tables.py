@@ -21,6 +21,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from ..._core import names
+
+_LOGIN, _SCENARIO, _TASK, _VERSION, _RELEASE, _DEVICE, _LABEL, _DIGEST = (
+    String(names.longest(kind))
+    for kind in ("login", "scenario", "task", "version", "release", "device", "label", "sha256")
+)
 # SQLite counts rows up by itself only in a column that is INTEGER to the letter.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
@@ -34,7 +40,7 @@ class Operator(Base):
 
     __tablename__ = "operators"
     id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
-    name: Mapped[str] = mapped_column(String(64), unique=True)
+    name: Mapped[str] = mapped_column(_LOGIN, unique=True)
     password: Mapped[str] = mapped_column(String(200))  # Argon2id, with its salt and cost
     one_time: Mapped[bool] = mapped_column(Boolean)  # the password must be changed before anything else
     admin: Mapped[bool] = mapped_column(Boolean)
@@ -57,10 +63,10 @@ class Token(Base):
     __tablename__ = "tokens"
     id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
     operator_id: Mapped[int] = mapped_column(ForeignKey("operators.id"), index=True)
-    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    digest: Mapped[str] = mapped_column(_DIGEST, unique=True)
     kind: Mapped[str] = mapped_column(String(16))  # session | api
-    name: Mapped[str] = mapped_column(String(64))
-    scenario: Mapped[str | None] = mapped_column(String(64))  # an API token may be narrower than its operator
+    name: Mapped[str] = mapped_column(_LABEL)
+    scenario: Mapped[str | None] = mapped_column(_SCENARIO)  # an API token may be narrower than its operator
     role: Mapped[str | None] = mapped_column(String(16))
     created: Mapped[float] = mapped_column(Double)
     expires: Mapped[float] = mapped_column(Double, index=True)
@@ -70,7 +76,7 @@ class Scenario(Base):
     """A team's area: one repository, one role of the trust."""
 
     __tablename__ = "scenarios"
-    name: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(_SCENARIO, primary_key=True)
     created: Mapped[float] = mapped_column(Double)
 
 
@@ -81,12 +87,12 @@ class Version(Base):
     __table_args__ = (UniqueConstraint("scenario", "task", "version"),)
     id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
     scenario: Mapped[str] = mapped_column(ForeignKey("scenarios.name"))
-    task: Mapped[str] = mapped_column(String(64))
-    version: Mapped[str] = mapped_column(String(64))
+    task: Mapped[str] = mapped_column(_TASK)
+    version: Mapped[str] = mapped_column(_VERSION)
     path: Mapped[str] = mapped_column(String(300))  # the target of the trust
-    sha256: Mapped[str] = mapped_column(String(64))
+    sha256: Mapped[str] = mapped_column(_DIGEST)
     size: Mapped[int] = mapped_column(BigInteger)
-    by: Mapped[str] = mapped_column(String(64))
+    by: Mapped[str] = mapped_column(_LOGIN)
     created: Mapped[float] = mapped_column(Double)
 
 
@@ -94,18 +100,18 @@ class Release(Base):
     """One version on its way to devices, and how far it is."""
 
     __tablename__ = "releases"
-    id: Mapped[str] = mapped_column(String(96), primary_key=True)
+    id: Mapped[str] = mapped_column(_RELEASE, primary_key=True)
     number: Mapped[int] = mapped_column(BigInteger, unique=True)
     scenario: Mapped[str] = mapped_column(ForeignKey("scenarios.name"), index=True)
-    task: Mapped[str] = mapped_column(String(64))
-    version: Mapped[str] = mapped_column(String(128))
+    task: Mapped[str] = mapped_column(_TASK)
+    version: Mapped[str] = mapped_column(_VERSION)
     state: Mapped[str] = mapped_column(String(16), index=True)
     reason: Mapped[str] = mapped_column(Text)
     policy: Mapped[str] = mapped_column(Text)
-    replaces: Mapped[str] = mapped_column(String(96))  # the release that this one takes back
+    replaces: Mapped[str] = mapped_column(_RELEASE)  # the release that this one takes back
     body: Mapped[str] = mapped_column(Text)  # JSON: all of it, as the controller reads it
     counts: Mapped[str] = mapped_column(Text)  # JSON: the controller's numbers
-    by: Mapped[str] = mapped_column(String(64))
+    by: Mapped[str] = mapped_column(_LOGIN)
     created: Mapped[float] = mapped_column(Double)
     changed: Mapped[float] = mapped_column(Double)
 
@@ -142,14 +148,14 @@ class Kill(Base):
 
     __tablename__ = "kills"
     scenario: Mapped[str] = mapped_column(ForeignKey("scenarios.name"), primary_key=True)
-    task: Mapped[str] = mapped_column(String(64), primary_key=True)
+    task: Mapped[str] = mapped_column(_TASK, primary_key=True)
 
 
 class Counter(Base):
     """How many reports of one kind came within one minute."""
 
     __tablename__ = "report_counters"
-    release_id: Mapped[str] = mapped_column(String(96), primary_key=True)
+    release_id: Mapped[str] = mapped_column(_RELEASE, primary_key=True)
     minute: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     cohort: Mapped[str] = mapped_column(String(16), primary_key=True)
     status: Mapped[str] = mapped_column(String(16), primary_key=True)
@@ -162,13 +168,13 @@ class ReportDetail(Base):
     __tablename__ = "report_details"
     __table_args__ = (Index("report_details_of_release", "release_id", "at"),)
     id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
-    release_id: Mapped[str] = mapped_column(String(96))
+    release_id: Mapped[str] = mapped_column(_RELEASE)
     at: Mapped[float] = mapped_column(Double)
     bucket: Mapped[str] = mapped_column(String(32))  # the device's pseudonym
     cohort: Mapped[str] = mapped_column(String(16))
     status: Mapped[str] = mapped_column(String(16))
-    task: Mapped[str] = mapped_column(String(64))
-    version: Mapped[str] = mapped_column(String(128))
+    task: Mapped[str] = mapped_column(_TASK)
+    version: Mapped[str] = mapped_column(_VERSION)
     phase: Mapped[str] = mapped_column(String(128))
     error: Mapped[str] = mapped_column(String(200))
     firings: Mapped[int] = mapped_column(BigInteger)
@@ -179,10 +185,10 @@ class Device(Base):
     """An enrolled device: who it is, not what it runs."""
 
     __tablename__ = "devices"
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    id: Mapped[str] = mapped_column(_DEVICE, primary_key=True)
     public_key: Mapped[bytes] = mapped_column(LargeBinary)  # SubjectPublicKeyInfo, DER
     serial: Mapped[str] = mapped_column(String(48), unique=True)  # of its certificate
-    label: Mapped[str] = mapped_column(String(64))
+    label: Mapped[str] = mapped_column(_LABEL)
     enrolled: Mapped[float] = mapped_column(Double)
     expires: Mapped[float] = mapped_column(Double)
     seen: Mapped[float] = mapped_column(Double, index=True)
@@ -205,12 +211,12 @@ class EnrolmentCode(Base):
 
     __tablename__ = "enrolment_codes"
     id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
-    digest: Mapped[str] = mapped_column(String(64), unique=True)
-    label: Mapped[str] = mapped_column(String(64))
-    by: Mapped[str] = mapped_column(String(64))
+    digest: Mapped[str] = mapped_column(_DIGEST, unique=True)
+    label: Mapped[str] = mapped_column(_LABEL)
+    by: Mapped[str] = mapped_column(_LOGIN)
     created: Mapped[float] = mapped_column(Double)
     expires: Mapped[float] = mapped_column(Double)
-    device: Mapped[str | None] = mapped_column(String(64))  # who took it
+    device: Mapped[str | None] = mapped_column(_DEVICE)  # who took it
 
 
 class AuditEntry(Base):
@@ -219,12 +225,12 @@ class AuditEntry(Base):
     __tablename__ = "audit"
     n: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     at: Mapped[float] = mapped_column(Double)
-    who: Mapped[str] = mapped_column(String(64))
+    who: Mapped[str] = mapped_column(_LOGIN)
     act: Mapped[str] = mapped_column(String(64))
     subject: Mapped[str] = mapped_column(String(300))
     detail: Mapped[str] = mapped_column(Text)  # JSON
-    before: Mapped[str] = mapped_column(String(64))
-    hash: Mapped[str] = mapped_column(String(64))
+    before: Mapped[str] = mapped_column(_DIGEST)
+    hash: Mapped[str] = mapped_column(_DIGEST)
 
 
 class Epoch(Base):
@@ -233,7 +239,7 @@ class Epoch(Base):
     __tablename__ = "epochs"
     number: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     plan: Mapped[bytes] = mapped_column(LargeBinary)
-    sha256: Mapped[str] = mapped_column(String(64))
+    sha256: Mapped[str] = mapped_column(_DIGEST)
     reason: Mapped[str] = mapped_column(Text)
     urgent: Mapped[bool] = mapped_column(Boolean)  # a kill: devices ask at once, without jitter
     created: Mapped[float] = mapped_column(Double)

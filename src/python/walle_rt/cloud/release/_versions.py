@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..._core import names
 from ...errors import ArgumentError
 from ._spans import Spans, both, normal
 
-_PART = r"(?:0|[1-9]\d*|[xX*])"
-_VERSION = re.compile(
-    rf"v?({_PART})(?:\.({_PART}))?(?:\.({_PART}))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?"
-)
+_ANY = ("x", "X", "*")  # instead of a number
 _COMPARATOR = re.compile(r"\s*(\^|~|<=|>=|<|>|==|=|)\s*([^\s|^~<>=]+)")
 _HYPHEN = re.compile(r"\s*(\S+)\s+-\s+(\S+)\s*")
 
@@ -67,16 +65,13 @@ class _Version:
 
 
 def _parse(text: str, kind: Kind) -> _Version:
-    found = _VERSION.fullmatch(text)
-    if found is None:
-        raise BadVersionError(f"'{text}'", "a version, as 1.2.3 or 1.2")
-    words = [w for w in found.groups()[:3] if w is not None]
+    words, rest = _words(text)
     parts: list[int] = []
     for word in words:
-        if word in "xX*":
+        if word in _ANY:
             break
         parts.append(int(word))
-    if any(word not in "xX*" for word in words[len(parts) :]):
+    if any(word not in _ANY for word in words[len(parts) :]):
         raise BadVersionError(f"'{text}'", "no number behind an 'x'")
     if len(parts) > len(kind.bits):
         raise BadVersionError(f"'{text}'", f"at most {len(kind.bits)} parts: headers carry no more")
@@ -84,16 +79,27 @@ def _parse(text: str, kind: Kind) -> _Version:
         if part >= 1 << bits:
             largest = ".".join(str((1 << b) - 1) for b in kind.bits)
             raise BadVersionError(f"'{text}'", f"parts up to {largest}: headers carry no larger ones")
-    pre = found.group(4)
-    if pre is not None and not kind.tells_pre_releases:
+    pre = rest.partition("+")[0]
+    if pre and not kind.tells_pre_releases:
         raise BadVersionError(f"'{text}'", "numbers alone")
-    if pre is not None and (pre != "0" or len(parts) < len(kind.bits)):
+    if pre and (pre != "-0" or len(parts) < len(kind.bits)):
         raise BadVersionError(
             f"'{text}'",
             "'-0' behind three numbers: headers say that a version is a pre-release, not which one",
         )
     filled = tuple(parts) + (0,) * (len(kind.bits) - len(parts))
-    return _Version(filled, len(parts), pre is not None)
+    return _Version(filled, len(parts), bool(pre))
+
+
+def _words(text: str) -> tuple[list[str], str]:
+    """What stands between the dots of a version that may leave out its end, and what follows its numbers."""
+    body = text.removeprefix("v")
+    end = min((at for at in (body.find("-"), body.find("+")) if at >= 0), default=len(body))
+    words = body[:end].split(".")
+    filled = ["0" if word in _ANY else word for word in words] + ["0"] * (3 - len(words))
+    if not names.valid("version", ".".join(filled) + body[end:]):
+        raise BadVersionError(f"'{text}'", "a version, as 1.2.3 or 1.2")
+    return words, body[end:]
 
 
 def compared(operator: str, text: str, kind: Kind) -> Spans:

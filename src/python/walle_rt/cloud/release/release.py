@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
+from ..._core import names
 from ..._core import policy as native
 from ...errors import ArgumentError
 from ...task._mistakes import nearest
 from .policy import Policy
 from .ramp import Guard, Ramp, fixed
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?")
 _MANUAL = "see docs/reference/release-policy.md"
 
 
@@ -54,23 +52,13 @@ class Package:
 
     def __post_init__(self) -> None:
         """Refuse names that no path has."""
-        for what, text in (("scenario", self.scenario), ("task", self.task)):
-            if not _NAME.fullmatch(text):
-                expected = "1 to 64 lower-case letters, digits, '_' and '-', a letter or digit first"
-                raise ArgumentError.of(f"{what} '{text}'", expected, "release", _MANUAL)
-        if not _VERSION.fullmatch(self.version) or len(self.version) > 128:
-            raise ArgumentError.of(
-                f"version '{self.version}'", "a semantic version, as 1.2.0", "release", _MANUAL
-            )
-        if not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
-            raise ArgumentError.of(
-                f"sha256 '{self.sha256}'", "64 hexadecimal digits", "release", "give the package's"
-            )
+        for kind in ("scenario", "task", "version", "sha256"):
+            names.check(kind, getattr(self, kind), "release")
 
     @property
     def path(self) -> str:
         """The TUF target."""
-        return f"{self.scenario}/{self.task}/{self.task}-{self.version}.walp"
+        return names.package_path(self.scenario, self.task, self.version)
 
 
 @dataclass(frozen=True)

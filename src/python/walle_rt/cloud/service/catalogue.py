@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from ..._core import names
 from ...errors import ArgumentError, ResourceError
 from ...task import Package
 from ..model.audit import append
@@ -90,7 +91,7 @@ def _list(
 ) -> Listed:
     if signed is None:
         return state.repository.publish(scenario, task, version, manifest)
-    path = f"{scenario}/{task}/{task}-{version}.walp"
+    path = names.package_path(scenario, task, version)
     state.repository.accept(scenario, signed, {path: manifest})
     for listed in state.repository.versions(scenario, task):
         if listed.path == path:

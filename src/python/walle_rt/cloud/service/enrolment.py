@@ -14,13 +14,13 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import re
 import secrets
 import threading
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select, update
 
+from ..._core import names
 from ...errors import ArgumentError
 from ..model.accounts import digest_of
 from ..model.audit import append
@@ -32,8 +32,8 @@ CODE_S = 7 * 86400
 MOST_CODES = 1000
 MOST_CERTIFICATES = 16  # of a device that count: each may have to be named when it is removed
 SKEW_S = 300
-_CODE = re.compile(r"[A-Za-z0-9_-]{8,64}")
-_HEADER = re.compile(r"Walle ([A-Za-z0-9_-]{1,64}):(\d{1,12}):([A-Za-z0-9_-]{16,200})")
+_SCHEME = "Walle "
+_MOST_DIGITS, _MOST_SIGNATURE = 12, 200  # of the seconds, of a signature in base64
 _KEPT_KEYS = 20_000  # 91 bytes each
 
 
@@ -80,7 +80,7 @@ def enrol(state: ServerState, code: str, request: bytes) -> Enrolled:
     refused = CodeRefusedError.of(
         "a code that does not count", "a new one", "code", "ask for one: walle device-code"
     )
-    if not _CODE.fullmatch(code):
+    if not names.valid("code", code):
         raise refused
     now = state.now()
     with state.database.reading() as session:  # before the signature, which costs more
@@ -159,11 +159,13 @@ class DeviceAuth:
 
     def device_of(self, header: str, method: str, path: str, body: bytes) -> str | None:
         """The device id; None where the header proves nothing."""
-        found = _HEADER.fullmatch(header)
-        if found is None:
+        parts = header.removeprefix(_SCHEME).split(":")
+        if not header.startswith(_SCHEME) or len(parts) != 3 or not names.valid("device", parts[0]):
             return None
-        device, seconds, given = found.groups()
-        if abs(int(seconds) - self._state.now()) > SKEW_S:
+        device, seconds, given = parts
+        if not (seconds.isascii() and seconds.isdigit()) or len(seconds) > _MOST_DIGITS:
+            return None
+        if not given or len(given) > _MOST_SIGNATURE or abs(int(seconds) - self._state.now()) > SKEW_S:
             return None
         try:
             signature = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4))

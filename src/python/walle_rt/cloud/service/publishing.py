@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from dulwich.config import StackedConfig
 
+from ..._core import names
 from ...errors import ArgumentError, ResourceError
 from ...task import Package, Task
 from ..blobs import BlobStore
@@ -146,7 +147,7 @@ class ServerTarget:
             self._api.put_bytes(at, manifest)
             return
         reply = self._api.get(f"{self._at}/role")
-        path = f"{self._scenario}/{task}/{task}-{version}.walp"
+        path = names.package_path(self._scenario, task, version)
         given = (reply["role"], path, manifest, self._keys, reply["keyids"])
         signed = next_role(*given, datetime.now(UTC), Expiry().scenario)
         self._api.put(f"{at}/signed", {"manifest": base64.b64encode(manifest).decode(), "role": signed})

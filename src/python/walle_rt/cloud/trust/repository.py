@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,6 +24,7 @@ from tuf.api.metadata import (
 )
 from tuf.api.serialization.json import JSONSerializer
 
+from ..._core import names
 from ...errors import ArgumentError, ResourceError
 from ...whole_files import write_whole
 from . import team
@@ -33,8 +33,6 @@ from .keys import KeyFolder, Scheme
 
 DIRECTOR = "director"
 _TOP = ("root", "timestamp", "snapshot", "targets")
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?")
 
 
 @dataclass(frozen=True)
@@ -142,10 +140,10 @@ class TaskRepository:
         Raises:
             ArgumentError: the name is none, or taken.
         """
-        _checked_name(scenario, "scenario")
+        names.check("scenario", scenario, "repository")
         with only_writer(self.folder):
             targets = self._load("targets")
-            if scenario in _TOP or scenario in targets.signed.delegations.roles:
+            if scenario in targets.signed.delegations.roles:
                 raise ArgumentError.of(
                     f"scenario '{scenario}', which exists", "a new name", "repository", "choose another name"
                 )
@@ -163,11 +161,11 @@ class TaskRepository:
             ArgumentError: the name is none, or taken; no key that devices verify; a role that the key has not
                 signed, or that is not empty.
         """
-        _checked_name(scenario, "scenario")
+        names.check("scenario", scenario, "repository")
         public, made = team.read_key(keyid, key), team.read_role(signed)
         with only_writer(self.folder):
             targets = self._load("targets")
-            if scenario in _TOP or scenario in targets.signed.delegations.roles:
+            if scenario in targets.signed.delegations.roles:
                 raise ArgumentError.of(
                     f"scenario '{scenario}', which exists", "a new name", "repository", "choose another name"
                 )
@@ -230,10 +228,9 @@ class TaskRepository:
             ArgumentError: a name or version that is none; a version that was published with other bytes, even
                 one that is not listed any more.
         """
-        _checked_name(task, "task")
-        if not _SEMVER.fullmatch(version):
-            raise ArgumentError.of(f"version '{version}'", "as 1.2.3", f"task '{task}'", "see semver.org")
-        path = f"{scenario}/{task}/{task}-{version}.walp"
+        names.check("task", task, "publish")
+        names.check("version", version, f"task '{task}'")
+        path = names.package_path(scenario, task, version)
         digest = hashlib.sha256(content).hexdigest()
         with only_writer(self.folder):
             role = self._load_scenario(scenario)
@@ -254,7 +251,7 @@ class TaskRepository:
         Raises:
             ArgumentError: a choice that no scenario lists.
         """
-        _checked_name(name, "plan")
+        names.check("task", name, "plan")
         with only_writer(self.folder):
             for slot, path in choices.items():
                 if path not in self._load_scenario(path.partition("/")[0]).signed.targets:
@@ -539,16 +536,6 @@ class TaskRepository:
                 self._save(metadata, f"{metadata.signed.version}.snapshot.json")
                 timestamp.signed.snapshot_meta = MetaFile(metadata.signed.version)
         self._save(timestamp, "timestamp.json")
-
-
-def _checked_name(name: str, what: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise ArgumentError.of(
-            f"{what} '{name}'",
-            "1 to 64 lower-case letters, digits, '_' and '-', a letter or digit first",
-            what,
-            "choose another name",
-        )
 
 
 def _version(target: Any) -> Version:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +18,7 @@ from tuf.api.exceptions import RepositoryError
 from tuf.api.metadata import Metadata, TargetFile, Targets
 from tuf.api.serialization.json import JSONSerializer
 
+from ..._core import names
 from ...errors import ArgumentError
 from .keys import KeyFolder, Scheme
 
@@ -113,8 +113,7 @@ def read_key(keyid: str, given: Mapping[str, Any]) -> Any:
         ArgumentError: none, or of a kind that devices do not verify.
     """
     try:
-        if not re.fullmatch(r"[0-9a-f]{64}", keyid):
-            raise ValueError("no key id")
+        names.check("sha256", keyid, "key")
         key: Any = Key.from_dict(keyid, json.loads(json.dumps(given)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _refused(f"no public key ({error})", "one as walle keys team writes it") from None
@@ -139,13 +138,10 @@ def check_next(
         raise _refused("a role that delegates, or has fields of its own", "a list of versions")
     if not now < made.expires <= now + timedelta(days=days + 1):
         raise _refused(f"a role until {made.expires:%Y-%m-%d}", f"one for {days} days at most")
-    form = re.compile(
-        re.escape(scenario) + r"/([a-z0-9][a-z0-9_-]{0,63})/\1-(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)\.walp"
-    )
     tasks: dict[str, int] = {}
     for path, target in made.targets.items():
-        found = form.fullmatch(path)
-        if found is None:
+        found = names.package_names(path)
+        if found is None or found[0] != scenario:
             raise _refused(f"'{path[:100]}'", f"{scenario}/TASK/TASK-VERSION.walp")
         tasks[found[1]] = tasks.get(found[1], 0) + 1
         if path in before.targets:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from ..._core import names
 from ..model import accounts
 from ..model.accounts import MAX_PASSWORD, MIN_PASSWORD, MOST_API_DAYS, Person, Role
 from ..model.audit import append
@@ -17,11 +18,10 @@ from ..model.tables import Grant, Operator, Scenario, Token
 from ..service.server import Server
 from .auth import Admin, Anyone, Owner, Somebody, State
 from .errors import RefusalError, conflict, not_found
+from .named import LoginName, ScenarioName, TokenName
 
 router = APIRouter(tags=["accounts"])
 
-NAME = r"^[a-z0-9][a-z0-9_.-]{0,62}$"
-Name = Annotated[str, Path(pattern=NAME)]
 RoleName = Literal["viewer", "author", "releaser", "owner"]
 Number = Annotated[int, Path(ge=1, le=2**53)]
 
@@ -29,7 +29,7 @@ Number = Annotated[int, Path(ge=1, le=2**53)]
 class Login(BaseModel):
     """Name and password."""
 
-    name: str = Field(max_length=64)
+    name: str = Field(max_length=names.longest("login"))
     password: str = Field(max_length=MAX_PASSWORD)
 
 
@@ -70,7 +70,7 @@ class OperatorRow(BaseModel):
 class NewOperator(BaseModel):
     """An operator to add."""
 
-    name: str = Field(pattern=NAME)
+    name: LoginName
     admin: bool = False
 
 
@@ -97,8 +97,8 @@ class Granted(BaseModel):
 class NewToken(BaseModel):
     """A token for a program: at most as much as its operator may, and no accounts."""
 
-    name: str = Field(pattern=NAME)
-    scenario: str = Field(max_length=64)
+    name: TokenName
+    scenario: ScenarioName
     role: RoleName = "author"
     days: int = Field(default=90, ge=1, le=MOST_API_DAYS)
 
@@ -271,7 +271,7 @@ def add_operator(given: NewOperator, person: Admin, state: State) -> OneTimePass
 
 
 @router.patch("/operators/{name}", status_code=204)
-def change_operator(name: Name, given: Change, person: Admin, state: State) -> None:
+def change_operator(name: LoginName, given: Change, person: Admin, state: State) -> None:
     """Let an operator in or not, give or take an administrator's rights; sessions end."""
     if name == person.name:
         raise conflict("yourself", "another operator", "operators", "ask another administrator")
@@ -287,7 +287,7 @@ def change_operator(name: Name, given: Change, person: Admin, state: State) -> N
 
 
 @router.post("/operators/{name}/password")
-def reset_password(name: Name, person: Admin, state: State) -> OneTimePassword:
+def reset_password(name: LoginName, person: Admin, state: State) -> OneTimePassword:
     """A new one-time password, for somebody who lost theirs; sessions end."""
     password = accounts.new_password()
     hashed = accounts.hash_password(password)
@@ -300,7 +300,7 @@ def reset_password(name: Name, person: Admin, state: State) -> OneTimePassword:
 
 
 @router.put("/scenarios/{scenario}/roles/{name}", status_code=204)
-def give_role(scenario: Name, name: Name, given: Granted, person: Owner, state: State) -> None:
+def give_role(scenario: ScenarioName, name: LoginName, given: Granted, person: Owner, state: State) -> None:
     """Give an operator a role in a scenario, in the place of the one of before."""
     with state.database.writing() as session:
         if session.get(Scenario, scenario) is None:
@@ -311,7 +311,7 @@ def give_role(scenario: Name, name: Name, given: Granted, person: Owner, state: 
 
 
 @router.delete("/scenarios/{scenario}/roles/{name}", status_code=204)
-def take_role(scenario: Name, name: Name, person: Owner, state: State) -> None:
+def take_role(scenario: ScenarioName, name: LoginName, person: Owner, state: State) -> None:
     """Take an operator's role in a scenario away."""
     with state.database.writing() as session:
         row = session.get(Grant, (_operator(session, name).id, scenario))

@@ -16,14 +16,13 @@ import ipaddress
 import json
 import math
 import os
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from ..._core import policy
+from ..._core import names, policy
 from ...errors import ArgumentError, Error
 from .. import metrics
 from ..blobs import one_range
@@ -33,11 +32,7 @@ from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"
 _ASKED, _REPLY = (name.lower().encode() for name in (policy.HEADER, policy.REPLY))
-_METADATA = re.compile(r"/v1/tuf/metadata/((?:[0-9]{1,10}\.)?[a-z0-9][a-z0-9_-]{0,63}\.json)")
-_TARGET = re.compile(
-    r"/v1/tuf/targets/((?:[a-z0-9][a-z0-9_-]{0,63}/){1,2}[0-9a-f]{64}\.[A-Za-z0-9._-]{1,200})"
-)
-_BLOB = re.compile(r"/v1/blobs/([0-9a-f]{64})")
+_METADATA, _TARGETS, _BLOBS = "/v1/tuf/metadata/", "/v1/tuf/targets/", "/v1/blobs/"
 _CHUNK = 256 * 1024
 _MOST_ENROL = 16 * 1024
 MOST_REPORTS = 256 * 1024
@@ -60,14 +55,13 @@ class DevicePath:
         if header := _header(scope, _ASKED):
             send = self._telling(send, header)
         if method in ("GET", "HEAD"):
-            if found := _BLOB.fullmatch(path):
-                digest = found.group(1)
+            if digest := _named(path, _BLOBS, lambda name: names.valid("sha256", name)):
                 await self._file(scope, send, self._state.blobs.path(digest), f'"{digest}"', FOREVER)
-            elif found := _METADATA.fullmatch(path):
-                cache = FOREVER if found.group(1)[0].isdigit() else NEVER
-                await self._file(scope, send, self._repository / "metadata" / found.group(1), "", cache)
-            elif found := _TARGET.fullmatch(path):
-                await self._file(scope, send, self._repository / "targets" / found.group(1), "", FOREVER)
+            elif file := _named(path, _METADATA, _is_metadata):
+                cache = FOREVER if file[0].isdigit() else NEVER
+                await self._file(scope, send, self._repository / "metadata" / file, "", cache)
+            elif file := _named(path, _TARGETS, _is_target):
+                await self._file(scope, send, self._repository / "targets" / file, "", FOREVER)
             elif path == "/v1/device":
                 await _empty(send, 204)
             else:
@@ -221,6 +215,23 @@ class DevicePath:
 
     def _first_root(self) -> bytes:
         return (self._repository / "metadata" / "1.root.json").read_bytes()
+
+
+def _named(path: str, folder: str, is_name: Callable[[str], bool]) -> str:
+    """What a path names in a folder; empty where it is in another one, or names no such thing."""
+    name = path.removeprefix(folder)
+    return name if path.startswith(folder) and is_name(name) else ""
+
+
+def _is_metadata(name: str) -> bool:
+    """``12.ROLE.json``, or ``timestamp.json``; roles are files beside each other."""
+    return name.endswith(".json") and names.valid("file", name) and "/" not in name and name[0] != "."
+
+
+def _is_target(name: str) -> bool:
+    """A target's path with its digest in front of the file's name."""
+    folder, _, file = name.rpartition("/")
+    return bool(folder) and names.valid("file", name) and names.valid("sha256", file.partition(".")[0])
 
 
 def _is_loopback(host: str) -> bool:

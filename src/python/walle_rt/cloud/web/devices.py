@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
+from ..._core import names
 from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device
 from ..service import enrolment
-from .accounts import NAME
 from .auth import Admin, State
 from .errors import not_found
+from .named import DeviceId, Label
 
 router = APIRouter(tags=["devices"])
 
 MOST_ROWS = 1000
-DeviceId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
 class DeviceRow(BaseModel):
@@ -37,7 +37,7 @@ class DeviceRow(BaseModel):
 class NewCodes(BaseModel):
     """How many codes, for what, and for how long."""
 
-    label: str = Field(default="device", pattern=NAME)
+    label: Label = "device"
     count: int = Field(default=1, ge=1, le=enrolment.MOST_CODES)
     hours: float = Field(default=24, gt=0, le=24 * 365)
 
@@ -71,7 +71,7 @@ class Audit(BaseModel):
 def list_devices(
     _: Admin,
     state: State,
-    after: Annotated[str, Query(max_length=64)] = "",
+    after: Annotated[str, Query(max_length=names.longest("device"))] = "",
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
 ) -> list[DeviceRow]:
     """Devices in the order of their ids, from the one behind ``after`` on."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.exceptions import HTTPException
+
+from ..._core import names
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -21,8 +22,6 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 IDLE_S = 30.0
-_UPLOAD = re.compile(r"(?:/api/v1/scenarios/[^/]+/blobs|/git/[^/]+\.git/info/lfs/objects)/[0-9a-f]{64}")
-_GIT = re.compile(r"/git/[^/]+\.git/git-(upload|receive)-pack")
 _MOST_PUSH = 80 << 20  # what the git application takes
 
 
@@ -47,13 +46,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         path = scope["path"]
-        most = (
-            self._max_upload
-            if _UPLOAD.fullmatch(path)
-            else _MOST_PUSH
-            if _GIT.fullmatch(path)
-            else self._max_body
-        )
+        most = self._max_upload if _is_upload(path) else _MOST_PUSH if _is_git(path) else self._max_body
         said = next((v for k, v in scope["headers"] if k == b"content-length"), b"0")
         if len(said) > 18 or not said.isdigit() or int(said) > most:
             await _refuse(send, most)
@@ -69,6 +62,23 @@ class Guard:
                 raise
             if not state.began:
                 await answer(send, 408, "a body that does not come", "it within the time", "send it again")
+
+
+def _is_upload(path: str) -> bool:
+    """Whether a file comes, by its digest: to the API, or by Git LFS."""
+    match path.split("/"):
+        case ["", "api", "v1", "scenarios", _, "blobs", digest]:
+            return names.valid("sha256", digest)
+        case ["", "git", _, "info", "lfs", "objects", digest]:
+            return names.valid("sha256", digest)
+    return False
+
+
+def _is_git(path: str) -> bool:
+    match path.split("/"):
+        case ["", "git", _, "git-upload-pack" | "git-receive-pack"]:
+            return True
+    return False
 
 
 class _Request:

@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader
 from sqlalchemy import func, select
 from starlette.concurrency import run_in_threadpool
 
+from ..._core import names
 from ..model.accounts import Person, Role, end_token, person_of
 from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Scenario, Version
@@ -25,6 +26,7 @@ from . import plots, releases
 from .accounts import log_in
 from .auth import COOKIE, need, state_of
 from .errors import RefusalError
+from .named import ReleaseId
 
 router = APIRouter(include_in_schema=False)
 
@@ -105,7 +107,7 @@ async def login(form: Form, state: State) -> Response:
     """A session as a cookie."""
     try:
         made = await run_in_threadpool(
-            log_in, state, form.get("name", "")[:64], form.get("password", "")[:256]
+            log_in, state, form.get("name", "")[: names.longest("login")], form.get("password", "")[:256]
         )
     except RefusalError as error:
         return page("login", status=error.status, problem=f"{error.given}; {error.next_step}")
@@ -134,8 +136,8 @@ def logout(_: Form, person: Visitor, state: State) -> Response:
 def tasks(person: Visitor, state: State) -> HTMLResponse:
     """Tasks and releases of every scenario that one may see."""
     with state.database.reading() as session:
-        names = [name for name in session.scalars(select(Scenario.name).order_by(Scenario.name))]
-        shown = [_scenario(session, name, role) for name in names if (role := person.role(name)) is not None]
+        known = session.scalars(select(Scenario.name).order_by(Scenario.name)).all()
+        shown = [_scenario(session, name, role) for name in known if (role := person.role(name)) is not None]
         newest = session.scalar(select(func.max(Epoch.number)).where(Epoch.signed.is_not(None)))
         devices = session.scalar(select(func.count()).select_from(Device).where(Device.revoked.is_(False)))
         hour = state.now() - 3600
@@ -146,7 +148,7 @@ def tasks(person: Visitor, state: State) -> HTMLResponse:
 
 
 @router.get("/releases/{number}")
-def release(number: releases.ReleaseId, person: Visitor, state: State) -> HTMLResponse:
+def release(number: ReleaseId, person: Visitor, state: State) -> HTMLResponse:
     """A release: ramp, reports, failures, and what one may do."""
     role = _release_role(state, number, person)
     row = releases.status_of(state, number)
@@ -177,7 +179,7 @@ def release(number: releases.ReleaseId, person: Visitor, state: State) -> HTMLRe
 
 
 @router.post("/releases/{number}/{act}")
-def act(number: releases.ReleaseId, act: releases.Act, form: Form, person: Visitor, state: State) -> Response:
+def act(number: ReleaseId, act: releases.Act, form: Form, person: Visitor, state: State) -> Response:
     """What the buttons do."""
     if _release_role(state, number, person) < Role.RELEASER:
         need(person, releases.scenario_of(state, number), Role.RELEASER)

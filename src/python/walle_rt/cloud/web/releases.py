@@ -11,22 +11,21 @@ from sqlalchemy import select
 from ..model.accounts import Role
 from ..model.tables import Counter, Epoch, Release, ReportDetail
 from ..service.server import Server
-from .accounts import Name
 from .auth import Releaser, Somebody, State, Viewer, need
 from .errors import RefusalError, not_found
+from .named import ReleaseId, ScenarioName, TaskName, VersionName
 
 router = APIRouter(tags=["releases"])
 
 MOST_ROWS = 1000
 Act = Literal["pause", "resume", "full", "halt", "rollback", "kill", "revive"]
-ReleaseId = Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9_-]{0,95}$")]
 
 
 class NewRelease(BaseModel):
     """A version on its way, and the policy (TOML) that says to whom and how fast."""
 
-    task: str = Field(max_length=64)
-    version: str = Field(max_length=64)
+    task: TaskName
+    version: VersionName
     policy: str = Field(default="", max_length=64 * 1024)
 
 
@@ -93,7 +92,7 @@ class EpochRow(BaseModel):
 
 @router.get("/scenarios/{scenario}/releases")
 def list_releases(
-    scenario: Name,
+    scenario: ScenarioName,
     _: Viewer,
     state: State,
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
@@ -105,7 +104,7 @@ def list_releases(
 
 
 @router.post("/scenarios/{scenario}/releases", status_code=201)
-def start_release(scenario: Name, given: NewRelease, person: Releaser, state: State) -> ReleaseStatus:
+def start_release(scenario: ScenarioName, given: NewRelease, person: Releaser, state: State) -> ReleaseStatus:
     """Start a release; devices learn of it within a second."""
     number = state.releases.start(scenario, given.task, given.version, given.policy, person.name)
     return status_of(state, number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
@@ -15,13 +15,12 @@ from ..model.accounts import Role
 from ..model.tables import Scenario, Version
 from ..service.catalogue import MOST_MANIFEST, publish
 from ..trust.team import MOST_ROLE
-from .accounts import Name
 from .auth import Admin, Author, Somebody, State, Viewer
 from .errors import not_found
+from .named import Digest, ScenarioName, TaskName, VersionName
 
 router = APIRouter(tags=["tasks"])
 
-DIGEST = r"^[0-9a-f]{64}$"
 # Said by hand, as the body is read piece by piece.
 _BYTES: dict[str, Any] = {
     "requestBody": {
@@ -29,14 +28,12 @@ _BYTES: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
-Digest = Annotated[str, Path(pattern=DIGEST)]
-VersionName = Annotated[str, Path(pattern=r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$", max_length=64)]
 
 
 class TeamKey(BaseModel):
     """The public key of a team that signs by itself, and the empty role that it has signed."""
 
-    keyid: str = Field(pattern=DIGEST)
+    keyid: Digest
     key: dict[str, Any]
     role: str = Field(max_length=MOST_ROLE)
 
@@ -59,7 +56,7 @@ class SignedVersion(BaseModel):
 class NewScenario(BaseModel):
     """A scenario to add."""
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")
+    name: ScenarioName
     team: TeamKey | None = None
 
 
@@ -92,7 +89,7 @@ class VersionRow(BaseModel):
 class Digests(BaseModel):
     """Digests of files."""
 
-    digests: list[Annotated[str, Field(pattern=DIGEST)]] = Field(max_length=10_000)
+    digests: list[Digest] = Field(max_length=10_000)
 
 
 @router.get("/scenarios")
@@ -115,7 +112,7 @@ def add_scenario(given: NewScenario, person: Admin, state: State) -> ScenarioRow
 
 
 @router.get("/scenarios/{scenario}/tasks")
-def list_tasks(scenario: Name, _: Viewer, state: State) -> list[TaskRow]:
+def list_tasks(scenario: ScenarioName, _: Viewer, state: State) -> list[TaskRow]:
     """The tasks that have a version."""
     found: dict[str, TaskRow] = {}
     with state.database.reading() as session:
@@ -126,7 +123,7 @@ def list_tasks(scenario: Name, _: Viewer, state: State) -> list[TaskRow]:
 
 
 @router.get("/scenarios/{scenario}/tasks/{task}/versions")
-def list_versions(scenario: Name, task: Name, _: Viewer, state: State) -> list[VersionRow]:
+def list_versions(scenario: ScenarioName, task: TaskName, _: Viewer, state: State) -> list[VersionRow]:
     """The versions of a task, oldest first."""
     with state.database.reading() as session:
         rows = session.scalars(_versions(scenario).where(Version.task == task)).all()
@@ -136,13 +133,15 @@ def list_versions(scenario: Name, task: Name, _: Viewer, state: State) -> list[V
 
 
 @router.post("/scenarios/{scenario}/blobs/missing")
-def missing_blobs(scenario: Name, given: Digests, _: Author, state: State) -> Digests:
+def missing_blobs(scenario: ScenarioName, given: Digests, _: Author, state: State) -> Digests:
     """Those of the digests whose files the server does not have."""
     return Digests(digests=[digest for digest in given.digests if digest not in state.blobs])
 
 
 @router.put("/scenarios/{scenario}/blobs/{digest}", status_code=204, openapi_extra=_BYTES)
-async def upload_blob(scenario: Name, digest: Digest, request: Request, _: Author, state: State) -> None:
+async def upload_blob(
+    scenario: ScenarioName, digest: Digest, request: Request, _: Author, state: State
+) -> None:
     """A file of a package; a second time changes nothing."""
     upload = await run_in_threadpool(state.blobs.receive, digest)
     try:
@@ -156,7 +155,12 @@ async def upload_blob(scenario: Name, digest: Digest, request: Request, _: Autho
 
 @router.put("/scenarios/{scenario}/tasks/{task}/versions/{version}", openapi_extra=_BYTES)
 async def publish_version(
-    scenario: Name, task: Name, version: VersionName, request: Request, person: Author, state: State
+    scenario: ScenarioName,
+    task: TaskName,
+    version: VersionName,
+    request: Request,
+    person: Author,
+    state: State,
 ) -> VersionRow:
     """Publish a version: the body is its manifest (.walp), whose files were uploaded before.
 
@@ -168,7 +172,7 @@ async def publish_version(
 
 
 @router.get("/scenarios/{scenario}/role")
-def show_role(scenario: Name, _: Author, state: State) -> SignedRole:
+def show_role(scenario: ScenarioName, _: Author, state: State) -> SignedRole:
     """The scenario's signed role, to list a version in and to sign anew."""
     role, keyids, held = state.repository.role(scenario)
     return SignedRole(role=role, keyids=keyids, held=held)
@@ -176,7 +180,12 @@ def show_role(scenario: Name, _: Author, state: State) -> SignedRole:
 
 @router.put("/scenarios/{scenario}/tasks/{task}/versions/{version}/signed")
 def publish_signed(
-    scenario: Name, task: Name, version: VersionName, given: SignedVersion, person: Author, state: State
+    scenario: ScenarioName,
+    task: TaskName,
+    version: VersionName,
+    given: SignedVersion,
+    person: Author,
+    state: State,
 ) -> VersionRow:
     """Publish a version that the scenario's team has signed; renew the signature of one that is listed."""
     try:
