@@ -17,7 +17,7 @@ from onnx.helper import make_node
 
 import walle_rt
 from walle_rt.stream import Catalog, EventLog, FieldType
-from walle_rt.stream.record import record
+from walle_rt.stream._record import record
 
 
 def answer(*arguments: object) -> Any:

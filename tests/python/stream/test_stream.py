@@ -25,7 +25,7 @@ from walle_rt.stream import (
     event,
     explain,
 )
-from walle_rt.stream.record import record, replay_into
+from walle_rt.stream._record import record, replay_into
 
 T0 = 1_700_000_000_000_000
 

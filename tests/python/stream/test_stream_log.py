@@ -20,7 +20,7 @@ from walle_rt.stream import (
     TriggerSet,
     aggregate,
 )
-from walle_rt.stream.record import record, replay_into
+from walle_rt.stream._record import record, replay_into
 
 T0 = 1_700_000_000_000_000
 SECOND, MINUTE, HOUR = 1_000_000, 60_000_000, 3_600_000_000

@@ -26,7 +26,7 @@ from walle_rt.stream import (
     TriggerSet,
     aggregate,
 )
-from walle_rt.stream.record import record, replay_into
+from walle_rt.stream._record import record, replay_into
 
 Row = dict[str, Any]
 TRIGGERS = {

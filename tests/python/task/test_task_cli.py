@@ -12,7 +12,7 @@ from commands import run_command, run_walle
 
 from walle_rt.device import Device
 from walle_rt.stream import EventLog
-from walle_rt.stream.record import record
+from walle_rt.stream._record import record
 from walle_rt.task import Task
 from walle_rt.vm import VM
 

@@ -24,7 +24,7 @@ from ..stream import (
     is_event_log,
     load_triggers,
 )
-from ..stream.record import replay_into
+from ..stream._record import replay_into
 from .console import emit_json, err, out
 from .exits import command
 from .options import Json, KeyFile, read_key
