@@ -28,7 +28,7 @@ from tunnel_world import World
 from walle_rt import ResourceError, _core
 from walle_rt.cloud.broker import find_mosquitto
 from walle_rt.cloud.sink import Message, SinkStore
-from walle_rt.device import Tunnel
+from walle_rt.device._tunnel import Tunnel
 from walle_rt.vm import VM
 
 try:

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from walle_rt import _core
-from walle_rt.stream import Batch, Catalog, EventKind, EventLog, EventQuery, FieldType, Graph, aggregate
+from walle_rt.stream import Batch, Catalog, EventKind, FieldType, Graph, aggregate
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._query import EventQuery
 
 T0 = 1_700_000_000_000_000
 EVENTS = 30_000

@@ -21,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from walle_rt.stream import Catalog, Event, EventKind, EventLog, FieldType, ipv_feature, ipv_network
+from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream._ipv import ipv_feature, ipv_network
+from walle_rt.stream._log import Event, EventLog
 
 T0 = 1_700_000_000_000_000
 BINS, ITEMS = 64, 32

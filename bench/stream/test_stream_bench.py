@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 from _bench import ipv_ns
 
-from walle_rt.stream import Catalog, EventKind, EventLog, FieldType, IpvEncoder
+from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream._ipv import IpvEncoder
+from walle_rt.stream._log import EventLog
 
 T0 = 1_700_000_000_000_000
 

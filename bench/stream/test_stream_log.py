@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 from _bench import Appender
 
-from walle_rt.stream import Catalog, EventKind, EventLog, FieldType
+from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream._log import EventLog
 
 APPEND_P50_NS, APPEND_P99_NS = 150, 2000
 DISK_BAR = 1.3  # times the raw JSON

@@ -30,7 +30,7 @@ from stream_workload import (
     world,
 )
 
-from walle_rt.stream import TriggerSet
+from walle_rt.stream._triggers import TriggerSet
 
 BARS = {100: 60, 1000: 250, 10_000: 2500}  # ns per event
 MEMORY_BAR = 150_000  # bytes at 1,000 triggers

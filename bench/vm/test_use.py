@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from vm_programs import best, isolate_of
 
-from walle_rt.vm import VM, Pool, TaskBundle
+from walle_rt.vm import VM, TaskBundle
+from walle_rt.vm.pool import Pool
 
 # Loops inside the task, so that the call from the host is no part of them.
 TENSORS = """

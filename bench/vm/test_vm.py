@@ -12,7 +12,8 @@ from typing import Any
 from vm_programs import isolate_of
 
 from walle_rt import _core
-from walle_rt.vm import VM, Isolate, LimitExceeded, Pool
+from walle_rt.vm import VM, Isolate, LimitExceeded
+from walle_rt.vm.pool import Pool
 
 
 def say(name: str, times: list[float], *, p50: float | None = None, p99: float | None = None) -> None:

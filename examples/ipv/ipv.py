@@ -30,23 +30,20 @@ import numpy.typing as npt
 
 from walle_rt import Model
 from walle_rt.stream import (
-    IPV_CODE,
-    IPV_FLOATS,
     Batch,
     Catalog,
-    EgressGate,
     EventKind,
-    EventLog,
     FeatureField,
     FeaturePolicy,
     FeatureType,
     FieldType,
     Graph,
     Sensitivity,
-    TriggerSet,
-    ipv_feature,
-    ipv_network,
 )
+from walle_rt.stream._egress import EgressGate
+from walle_rt.stream._ipv import IPV_CODE, IPV_FLOATS, ipv_feature, ipv_network
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._triggers import TriggerSet
 
 START = 1_700_000_000_000_000
 HIDDEN = 64

@@ -21,7 +21,9 @@ import numpy as np
 from din import network, scores_by_hand, vectors_of
 from ipv import START, Visit, catalog, fitted, of_open_bandit, record
 
-from walle_rt.stream import EventLog, Graph, ipv_feature
+from walle_rt.stream import Graph
+from walle_rt.stream._ipv import ipv_feature
+from walle_rt.stream._log import EventLog
 
 TASK = Path(__file__).with_name("task")
 SECOND = 1_000_000

@@ -31,7 +31,9 @@ from functools import partial
 from pathlib import Path
 
 from walle_rt.device import Device
-from walle_rt.stream import Catalog, EventLog, FieldType, Processor
+from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._processor import Processor
 from walle_rt.task import Task
 
 KILLS_PER_DEVICE = 20

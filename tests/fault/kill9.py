@@ -22,7 +22,8 @@ import time
 from pathlib import Path
 
 from walle_rt.errors import ResourceError
-from walle_rt.stream import Catalog, EventLog, FieldType
+from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream._log import EventLog
 
 TRIALS_PER_LOG = 25
 JOURNAL_BYTES = 8192

@@ -22,7 +22,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from walle_rt.stream import Catalog, FieldType, Processor
+from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream._processor import Processor
 
 TRIALS_PER_DEVICE = 20
 JOURNAL_BYTES = 16384

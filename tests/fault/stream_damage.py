@@ -28,19 +28,18 @@ from walle_rt.errors import Error
 from walle_rt.stream import (
     Batch,
     Catalog,
-    EgressGate,
-    EventLog,
     FeatureField,
     FeaturePolicy,
     FeatureType,
     FieldType,
     Graph,
-    Processor,
     Sensitivity,
     aggregate,
-    spend_epsilon,
-    spent_epsilon,
 )
+from walle_rt.stream._egress import EgressGate
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._privacy import spend_epsilon, spent_epsilon
+from walle_rt.stream._processor import Processor
 
 EVENTS, PER_SEGMENT, IN_JOURNAL = 400, 60, 40
 JOURNAL_BYTES = 16384

@@ -32,8 +32,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "python" / "cloud"))
 from tunnel_world import World, bundle, catalog, waiting
 
 from walle_rt.cloud.sink import Endpoint, FeatureTables, Message, Sink, SinkStore
-from walle_rt.device import Device, Tunnel
-from walle_rt.stream import EventLog
+from walle_rt.device import Device
+from walle_rt.device._tunnel import Tunnel
+from walle_rt.stream._log import EventLog
 
 AT_ONCE = 6  # devices
 DRAIN_S = 120.0

@@ -10,7 +10,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from walle_rt.task import FileKind, Package, PackageFile
+from walle_rt.task._package import FileKind, Package, PackageFile
 
 
 def _file(name: str, kind: FileKind) -> PackageFile:

@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 
 from walle_rt.results import ResultStore
-from walle_rt.stream import Catalog, EventKind, EventLog, FieldType, Graph, aggregate
+from walle_rt.stream import Catalog, EventKind, FieldType, Graph, aggregate
+from walle_rt.stream._log import EventLog
 
 TEXTS = [
     "a",

@@ -16,7 +16,8 @@ from commands import run_command, run_python, run_walle
 from onnx.helper import make_node
 
 import walle_rt
-from walle_rt.stream import Catalog, EventLog, FieldType
+from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record
 
 

@@ -19,21 +19,20 @@ from walle_rt.results import ResultStore
 from walle_rt.stream import (
     Batch,
     Catalog,
-    EgressGate,
     EventKind,
-    EventLog,
     FeatureField,
     FeaturePolicy,
     FeatureType,
     FieldType,
     Graph,
-    Processor,
     Sensitivity,
-    TriggerSet,
-    WhenFull,
-    spend_epsilon,
     unpack_batch,
 )
+from walle_rt.stream._egress import EgressGate
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._privacy import spend_epsilon
+from walle_rt.stream._processor import Processor, WhenFull
+from walle_rt.stream._triggers import TriggerSet
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "reference" / "formats"

@@ -23,7 +23,7 @@ from .run_options import CancelToken
 from .session import Session
 from .session_memory import SessionMemory
 from .states import States
-from .tracing import Trace, trace
+from .tracing import Trace, join_traces, trace
 from .values import Signature, ValueInfo
 
 __version__ = "0.1.0"
@@ -52,6 +52,7 @@ __all__ = [
     "__version__",
     "cmake_dir",
     "include_dir",
+    "join_traces",
     "library_dir",
     "load",
     "set_log_level",

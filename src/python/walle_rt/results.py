@@ -19,6 +19,8 @@ import numpy.typing as npt
 from . import _core
 from .errors import ArgumentError
 
+__all__ = ["ColumnType", "ResultTables", "Rows", "TableInfo"]
+
 _US = 1_000_000
 _BATCH_ROWS = 4096  # read at once by rows(): what a table's segments have
 

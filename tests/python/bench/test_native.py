@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from _bench import Appender, Matching, ipv_ns
 
-from walle_rt.stream import Catalog, EventKind, EventLog, FieldType, IpvEncoder, TriggerSet
+from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream._ipv import IpvEncoder
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._triggers import TriggerSet
 
 T0 = 1_700_000_000_000_000
 

@@ -20,9 +20,11 @@ from waits import PATIENCE_S
 from walle_rt import ResourceError
 from walle_rt.cloud.phase import AnswerStore, CloudPhase
 from walle_rt.cloud.sink import Endpoint, Sink, SinkStore
-from walle_rt.device import Device, Tunnel
+from walle_rt.device import Device
+from walle_rt.device._tunnel import Tunnel
 from walle_rt.stream import Catalog, FieldType, Graph, Sensitivity
-from walle_rt.task import PackedTask, Task
+from walle_rt.task import Task
+from walle_rt.task._package import PackedTask
 
 TOML = """
 [task]

@@ -20,7 +20,8 @@ from walle_rt import _core
 from walle_rt.cloud.release.reports import Report, unpack_reports
 from walle_rt.cloud.trust import KeyFolder, TaskRepository
 from walle_rt.cloud.trust.authority import Authority
-from walle_rt.task import PackedTask, Task
+from walle_rt.task import Task
+from walle_rt.task._package import PackedTask
 
 SCENARIO = "shop"
 WHOLE = 1 << 32

@@ -25,8 +25,9 @@ from waits import PATIENCE_S, until
 from walle_rt import ArgumentError, ResourceError, _core, tracing
 from walle_rt.cloud.broker import find_mosquitto
 from walle_rt.cloud.phase import AnswerStore, spans
-from walle_rt.device import Answer, Device, Tunnel
-from walle_rt.task import FileKind, PackedTask
+from walle_rt.device import Answer, Device
+from walle_rt.device._tunnel import Tunnel
+from walle_rt.task._package import FileKind, PackedTask
 from walle_rt.vm import VM, library_path
 
 try:

@@ -22,6 +22,7 @@ from walle_rt import device as devices
 from walle_rt.cli.server_api import ServerApi
 from walle_rt.cloud.service.enrolment import MOST_CERTIFICATES, removed
 from walle_rt.cloud.trust.authority import DEVICE_DAYS, Authority
+from walle_rt.device._tunnel import Tunnel
 from walle_rt.vm import VM, library_path
 
 NEW = "a password of one's own"
@@ -151,7 +152,7 @@ def held() -> Iterator[ExitStack]:
         yield stack
 
 
-def tunnel_of(device: devices.Device) -> devices.Tunnel:
+def tunnel_of(device: devices.Device) -> Tunnel:
     assert device.tunnel is not None
     return device.tunnel
 

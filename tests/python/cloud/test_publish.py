@@ -29,7 +29,7 @@ from walle_rt.cloud.service.publishing import FolderTarget, fetch_files, folder_
 from walle_rt.cloud.trust import KeyFolder, TaskRepository
 from walle_rt.device import Device
 from walle_rt.errors import ArgumentError, NetworkError, ResourceError
-from walle_rt.task import Package
+from walle_rt.task._package import Package
 
 pytestmark = needs_vm
 LARGE = bytes(range(256)) * 300

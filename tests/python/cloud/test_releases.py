@@ -13,7 +13,7 @@ from cloud.servers import Clock, Desk, Device, opened_desk
 
 from walle_rt import _core
 from walle_rt.cloud.release import Plan, Report, pack_reports
-from walle_rt.task import FileKind, Package, PackageFile
+from walle_rt.task._package import FileKind, Package, PackageFile
 
 POLICY = """
 [ramp]

@@ -17,7 +17,7 @@ from waits import PATIENCE_S, until
 
 from walle_rt import ArgumentError, ResourceError
 from walle_rt.cloud.broker import BrokerSettings, find_mosquitto
-from walle_rt.device import Tunnel
+from walle_rt.device._tunnel import Tunnel
 from walle_rt.vm import VM, library_path
 
 try:

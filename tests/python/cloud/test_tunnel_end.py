@@ -62,6 +62,7 @@ def test_features_of_an_enrolled_device_become_a_table(child: Child, tmp_path: P
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     from walle_rt import device as devices
+    from walle_rt.device._tunnel import Tunnel
 
     first = child.told["login"]["password"]
     api = ServerApi(
@@ -78,7 +79,7 @@ def test_features_of_an_enrolled_device_become_a_table(child: Child, tmp_path: P
     (folder / "device.key").write_bytes(pem)
     with devices.Device(tmp_path / "device", catalog=catalog()) as device:
         device.install(bundle())
-        with devices.Tunnel(
+        with Tunnel(
             device,
             told["broker"]["url"],
             told["device"],

@@ -15,7 +15,8 @@ from waits import PATIENCE_S, until
 
 from walle_rt.cloud.broker import Broker, BrokerSettings
 from walle_rt.cloud.sink import Endpoint, FeatureTables, Sink, SinkStore
-from walle_rt.device import Device, Tunnel
+from walle_rt.device import Device
+from walle_rt.device._tunnel import Tunnel
 from walle_rt.stream import Catalog, FieldType, Graph, Sensitivity
 from walle_rt.task import Task
 

@@ -12,8 +12,6 @@ import pytest
 from walle_rt import _core
 from walle_rt.stream import (
     Catalog,
-    EgressGate,
-    EventLog,
     FeatureField,
     FeaturePolicy,
     FeatureType,
@@ -21,8 +19,10 @@ from walle_rt.stream import (
     Graph,
     Sensitivity,
     aggregate,
-    ipv_network,
 )
+from walle_rt.stream._egress import EgressGate
+from walle_rt.stream._ipv import ipv_network
+from walle_rt.stream._log import EventLog
 from walle_rt.vm import VM, Isolate, Limits, TaskBundle, TaskFailed, library_path
 from walle_rt.vm.limits import native_terms
 

@@ -22,7 +22,7 @@ from small_cloud import SmallCloud
 
 from walle_rt import ArgumentError, NetworkError, _core
 from walle_rt.device import Device
-from walle_rt.task import FileKind
+from walle_rt.task._package import FileKind
 
 CODE = "a-code-of-one-device"
 BROKEN = "def main(event):\n    raise KeyError(event['fields']['name'])\n"

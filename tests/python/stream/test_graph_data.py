@@ -12,25 +12,23 @@ from test_stream_graph import AGGREGATES, random_graph, rows
 from walle_rt.errors import ArgumentError, ModelError, ResourceError, TaskError
 from walle_rt.session import Session
 from walle_rt.stream import (
-    IPV_FLOATS,
     Batch,
     Catalog,
-    EgressGate,
     EventKind,
-    EventLog,
-    EventQuery,
     FeatureField,
     FeaturePolicy,
     FieldType,
     Graph,
     Sensitivity,
-    TriggerSet,
     aggregate,
     as_of_join,
-    ipv_feature,
-    ipv_network,
-    spent_epsilon,
 )
+from walle_rt.stream._egress import EgressGate
+from walle_rt.stream._ipv import IPV_FLOATS, ipv_feature, ipv_network
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._privacy import spent_epsilon
+from walle_rt.stream._query import EventQuery
+from walle_rt.stream._triggers import TriggerSet
 
 T0 = 1_700_000_000_000_000
 

@@ -13,19 +13,11 @@ import pytest
 from places import DATA
 
 from walle_rt.errors import ArgumentError, ModelError, ResourceError
-from walle_rt.stream import (
-    Catalog,
-    EventKind,
-    EventLog,
-    FieldType,
-    IpvEncoder,
-    Trigger,
-    TriggerSet,
-    catalog_of,
-    event,
-    explain,
-)
+from walle_rt.stream import Catalog, EventKind, FieldType, Trigger, event, explain
+from walle_rt.stream._ipv import IpvEncoder
+from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into
+from walle_rt.stream._triggers import TriggerSet, catalog_of
 
 T0 = 1_700_000_000_000_000
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import walle_rt
-from walle_rt.stream import Batch, EgressGate, FeatureField, FeaturePolicy, FeatureType, Graph, Sensitivity
+from walle_rt.stream import Batch, FeatureField, FeaturePolicy, FeatureType, Graph, Sensitivity
+from walle_rt.stream._egress import EgressGate
 
 KEY = bytes(range(32))
 TASK = "a-canary"

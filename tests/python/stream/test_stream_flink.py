@@ -8,7 +8,7 @@ import pytest
 from tests.golden.flink_cep import DIFFERENCES, END, Event, Golden, catalog, read
 
 from walle_rt.errors import ArgumentError
-from walle_rt.stream import Firing, TriggerSet
+from walle_rt.stream._triggers import Firing, TriggerSet
 
 
 def fire(stream: list[Event], texts: list[str]) -> list[list[Firing]]:

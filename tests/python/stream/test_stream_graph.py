@@ -12,8 +12,6 @@ import pytest
 from walle_rt.errors import ArgumentError, TaskError
 from walle_rt.stream import (
     Batch,
-    EgressGate,
-    EventLog,
     FeatureField,
     FeaturePolicy,
     FeatureType,
@@ -21,6 +19,10 @@ from walle_rt.stream import (
     Sensitivity,
     aggregate,
     as_of_join,
+)
+from walle_rt.stream._egress import EgressGate
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._privacy import (
     discrete_gaussian,
     gaussian_sum,
     laplace_sum,

@@ -14,7 +14,8 @@ from commands import run_command
 from places import DATA, ROOT, need
 
 from walle_rt.errors import ArgumentError
-from walle_rt.stream import IPV_FLOATS, Batch, Graph, IpvEncoder, Sensitivity, ipv_network
+from walle_rt.stream import Batch, Graph, Sensitivity
+from walle_rt.stream._ipv import IPV_FLOATS, IpvEncoder, ipv_network
 
 
 @pytest.fixture(scope="module")

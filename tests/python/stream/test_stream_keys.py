@@ -13,7 +13,9 @@ import pytest
 from places import DATA
 
 from walle_rt.errors import ArgumentError, ResourceError
-from walle_rt.stream import Catalog, EventLog, FieldType, TriggerSet
+from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._triggers import TriggerSet
 
 T0 = 1_700_000_000_000_000
 SECOND = 1_000_000

@@ -14,14 +14,10 @@ from walle_rt.errors import ArgumentError
 from walle_rt.stream import (
     Catalog,
     EventKind,
-    EventLog,
     FieldType,
-    Firing,
     Graph,
-    IpvEncoder,
     Step,
     Trigger,
-    TriggerSet,
     all_of,
     counted,
     distinct,
@@ -29,6 +25,9 @@ from walle_rt.stream import (
     explain,
     summed,
 )
+from walle_rt.stream._ipv import IpvEncoder
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._triggers import Firing, TriggerSet
 
 S = 1_000_000
 MINUTE = 60 * S

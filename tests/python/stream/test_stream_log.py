@@ -10,17 +10,10 @@ import pytest
 from commands import run_python, run_walle
 
 from walle_rt.errors import ArgumentError, ResourceError
-from walle_rt.stream import (
-    Batch,
-    Catalog,
-    EventLog,
-    FieldType,
-    Graph,
-    Sensitivity,
-    TriggerSet,
-    aggregate,
-)
+from walle_rt.stream import Batch, Catalog, FieldType, Graph, Sensitivity, aggregate
+from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into
+from walle_rt.stream._triggers import TriggerSet
 
 T0 = 1_700_000_000_000_000
 SECOND, MINUTE, HOUR = 1_000_000, 60_000_000, 3_600_000_000
@@ -106,7 +99,8 @@ def test_a_child_of_fork_is_refused_and_its_parent_goes_on(tmp_path: Path) -> No
     run_python(f"""
         import os
         from walle_rt.errors import ResourceError
-        from walle_rt.stream import Catalog, EventLog
+        from walle_rt.stream import Catalog
+        from walle_rt.stream._log import EventLog
         log = EventLog({str(tmp_path)!r}, Catalog().declare("mark"), maintenance="thread")
         log.append("mark")
         pid = os.fork()
@@ -325,7 +319,7 @@ def test_without_libcrypto_a_key_is_an_error(tmp_path: Path) -> None:
     run_python(
         f"""
         from walle_rt.errors import ResourceError
-        from walle_rt.stream import EventLog
+        from walle_rt.stream._log import EventLog
         try:
             EventLog({str(tmp_path / "log")!r}, key=bytes(32))
         except ResourceError as error:

@@ -15,18 +15,10 @@ from typing import Any
 import pytest
 from places import DATA, need
 
-from walle_rt.stream import (
-    Batch,
-    Catalog,
-    EventKind,
-    EventLog,
-    FieldType,
-    Firing,
-    Graph,
-    TriggerSet,
-    aggregate,
-)
+from walle_rt.stream import Batch, Catalog, EventKind, FieldType, Graph, aggregate
+from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into
+from walle_rt.stream._triggers import Firing, TriggerSet
 
 Row = dict[str, Any]
 TRIGGERS = {

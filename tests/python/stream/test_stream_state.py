@@ -14,8 +14,6 @@ from walle_rt.errors import ArgumentError, ModelError, ResourceError, TaskError
 from walle_rt.stream import (
     Batch,
     Catalog,
-    EgressGate,
-    EventLog,
     FeatureField,
     FeaturePolicy,
     FeatureType,
@@ -23,11 +21,11 @@ from walle_rt.stream import (
     Graph,
     Sensitivity,
     aggregate,
-    is_event_log,
-    spend_epsilon,
-    spent_epsilon,
     unpack_batch,
 )
+from walle_rt.stream._egress import EgressGate
+from walle_rt.stream._log import EventLog, is_event_log
+from walle_rt.stream._privacy import spend_epsilon, spent_epsilon
 
 INT, TEXT = FieldType.INT, FieldType.TEXT
 OPEN, PERSONAL, SECRET = Sensitivity.OPEN, Sensitivity.PERSONAL, Sensitivity.SECRET
@@ -75,7 +73,8 @@ def test_a_lost_account_opens_with_what_is_known_of_it(tmp_path: Path) -> None:
 # Killed in the middle of spending, again and again: what was told to be spent is spent.
 SPENDER = """
 import sys
-from walle_rt.stream import EventLog, spend_epsilon
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._privacy import spend_epsilon
 log = EventLog(sys.argv[1])
 while True:
     print(spend_epsilon(log, "clicks", 1.0, 1e9), flush=True)
@@ -108,6 +107,9 @@ FORKED = """
 import os, sys
 from walle_rt.errors import ResourceError
 from walle_rt.stream import *
+from walle_rt.stream._egress import EgressGate
+from walle_rt.stream._log import EventLog
+from walle_rt.stream._privacy import spend_epsilon
 log, gate = EventLog(sys.argv[1] + "/log"), EgressGate(sys.argv[1] + "/gate")
 gate.allow("t", FeaturePolicy("f", [FeatureField("x", highest=Sensitivity.PERSONAL)], 1000, 1))
 made = Graph().select("x").push(Batch({"ts": [1], "x": [1]}))

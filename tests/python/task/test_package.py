@@ -17,7 +17,8 @@ from waits import PATIENCE_S
 
 from walle_rt.device import Device
 from walle_rt.errors import TaskError
-from walle_rt.task import FileKind, Package, PackageFile, Task, read_package
+from walle_rt.task import Task
+from walle_rt.task._package import FileKind, Package, PackageFile, read_package
 from walle_rt.vm import VM
 
 pytestmark = pytest.mark.skipif(

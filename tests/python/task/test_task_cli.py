@@ -11,7 +11,7 @@ import pytest
 from commands import run_command, run_walle
 
 from walle_rt.device import Device
-from walle_rt.stream import EventLog
+from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record
 from walle_rt.task import Task
 from walle_rt.vm import VM

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from walle_rt.vm import Pool, TaskBundle
+from walle_rt.vm import TaskBundle
+from walle_rt.vm.pool import Pool
 
 
 def fresh_call(pool: Pool, bundle: TaskBundle, function: str, *args: Any) -> Any:

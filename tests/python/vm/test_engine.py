@@ -12,7 +12,8 @@ import pytest
 from fresh import fresh_call
 
 from walle_rt import _core
-from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, Pool, TaskBundle, TaskFailed
+from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, TaskBundle, TaskFailed
+from walle_rt.vm.pool import Pool
 
 WEIGHTS = np.arange(12, dtype=np.float32).reshape(4, 3) - 5
 SOURCE = """

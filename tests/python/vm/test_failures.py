@@ -10,7 +10,8 @@ import pytest
 from commands import run_python, run_walle
 from fresh import fresh_call
 
-from walle_rt.vm import VM, Isolate, Limits, Pool, TaskBundle, TaskFailed
+from walle_rt.vm import VM, Isolate, Limits, TaskBundle, TaskFailed
+from walle_rt.vm.pool import Pool
 
 CHAINS = """
 def inner():

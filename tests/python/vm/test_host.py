@@ -9,14 +9,16 @@ import pytest
 from commands import run_python
 
 from walle_rt.errors import ArgumentError
-from walle_rt.vm import VM, Isolate, Limits, Pool, TaskBundle
+from walle_rt.vm import VM, Isolate, Limits, TaskBundle
+from walle_rt.vm.pool import Pool
 
 pytestmark = pytest.mark.usefixtures("vm")
 
 SETUP = """
 import multiprocessing, os, signal, sys, threading, time
 from walle_rt import errors
-from walle_rt.vm import Isolate, Limits, Pool, TaskBundle, TaskFailed
+from walle_rt.vm import Isolate, Limits, TaskBundle, TaskFailed
+from walle_rt.vm.pool import Pool
 def task(source, **options):
     made = Isolate(**options)
     made.load(TaskBundle.from_source({"main": source}))

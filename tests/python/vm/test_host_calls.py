@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from walle_rt import ArgumentError
-from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, Pool, TaskBundle, TaskFailed
+from walle_rt.vm import VM, Isolate, LimitExceeded, Limits, TaskBundle, TaskFailed
+from walle_rt.vm.pool import Pool
 
 SOURCE = """
 import walle

@@ -11,7 +11,8 @@ import pytest
 from fresh import fresh_call
 
 from walle_rt import ArgumentError
-from walle_rt.vm import VM, Isolate, Pool, TaskBundle
+from walle_rt.vm import VM, Isolate, TaskBundle
+from walle_rt.vm.pool import Pool
 
 # One script per module: imports it and asserts what its documentation promises.
 CHECKS: dict[str, str] = {

@@ -10,7 +10,8 @@ import pytest
 from fresh import fresh_call
 
 from walle_rt import ArgumentError
-from walle_rt.vm import VM, LimitExceeded, Limits, Pool, TaskBundle, TaskFailed
+from walle_rt.vm import VM, LimitExceeded, Limits, TaskBundle, TaskFailed
+from walle_rt.vm.pool import Pool
 
 SOURCE = """
 import sys

@@ -20,6 +20,8 @@ from . import real
 from .builder import Array
 from .models import bert, compact, din, mobilenet, plain, resnet, speech, vision_transformer, yolo
 
+__all__ = ["build"]
+
 # Name -> builder. The revision is part of the file name: raise it when a builder changes.
 REVISION = 1
 MODELS: dict[str, Callable[..., onnx.ModelProto]] = {

@@ -11,20 +11,10 @@ from typing import Annotated
 import typer
 
 from ..errors import ArgumentError
-from ..stream import (
-    Catalog,
-    EventLog,
-    Finding,
-    Firing,
-    KeyPrice,
-    Trigger,
-    TriggerSet,
-    catalog_of,
-    explain,
-    is_event_log,
-    load_triggers,
-)
+from ..stream import Catalog, Finding, Trigger, explain, load_triggers
+from ..stream._log import EventLog, is_event_log
 from ..stream._record import replay_into
+from ..stream._triggers import Firing, KeyPrice, TriggerSet, catalog_of
 from .console import emit_json, err, out
 from .exits import command
 from .options import Json, KeyFile, read_key

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..vm import VM, Isolate, Limits, TaskBundle, TaskFailed, host_calls, library_path
+from ..vm import VM, Isolate, Limits, TaskBundle, TaskFailed, library_path
+from ..vm.library import host_calls
 from .console import emit_json, err, out, size_text
 from .exits import command
 from .options import Json

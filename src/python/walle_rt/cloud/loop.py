@@ -25,7 +25,7 @@ from ..demo import topics
 from ..demo.follower import TRACE
 from ..demo.topics import TASK
 from ..errors import DeadlineError, ResourceError, TaskError
-from ..task import FileKind
+from ..task._package import FileKind
 from ..tracing import join_traces
 from .git import Author
 from .service.publishing import ServerTarget, publish

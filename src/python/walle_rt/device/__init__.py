@@ -16,7 +16,7 @@ from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
 from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
 from ._results import Results, Rows
-from ._tunnel import Answer, Tunnel, TunnelStats
+from ._tunnel import Answer, TunnelStats
 from ._watch import Watch
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "TaskResult",
     "Transport",
     "TriggerInfo",
-    "Tunnel",
     "TunnelStats",
     "Watch",
 ]

@@ -15,6 +15,8 @@ from typing import Any
 
 from .._core import policy as _native
 
+__all__ = ["HEADER", "REPLY", "add_header", "device_header", "up"]
+
 HEADER: str = _native.HEADER
 REPLY: str = _native.REPLY
 _MIB = 1 << 20

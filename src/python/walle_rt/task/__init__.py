@@ -7,20 +7,6 @@ from __future__ import annotations
 
 from ._folder import Task, check
 from ._mistakes import Mistake
-from ._package import FileKind, Package, PackageFile, PackedTask, read_package
 from ._spec import EventDecl, PhaseLimits, ResultTable, TaskSpec
 
-__all__ = [
-    "EventDecl",
-    "FileKind",
-    "Mistake",
-    "Package",
-    "PackageFile",
-    "PackedTask",
-    "PhaseLimits",
-    "ResultTable",
-    "Task",
-    "TaskSpec",
-    "check",
-    "read_package",
-]
+__all__ = ["EventDecl", "Mistake", "PhaseLimits", "ResultTable", "Task", "TaskSpec", "check"]

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from ..errors import ModelError, ResourceError
-from ..stream import Catalog, EventLog, is_event_log
+from ..stream import Catalog
 from ..stream._catalog import Value
+from ..stream._log import EventLog, is_event_log
 
 STDIN = "-"
 # Of lines without a time: the first one's, and how long after each other they happen.

@@ -12,7 +12,8 @@ from .. import _core
 from ..errors import ArgumentError, Error, ResourceError, TaskError
 from ..file_kinds import WALLE_MAGIC
 from ..loading import load
-from ..vm import VM, TaskBundle, host_calls
+from ..vm import VM, TaskBundle
+from ..vm.library import host_calls
 from ..vm.sources import Sources
 from ._code import check_code
 from ._graphs import check_graphs

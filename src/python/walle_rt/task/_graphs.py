@@ -10,7 +10,9 @@ from pathlib import Path
 from ..errors import ArgumentError, Error
 from ..loading import load
 from ..session import Session
-from ..stream import Batch, EgressGate, EventLog, Graph
+from ..stream import Batch, Graph
+from ..stream._egress import EgressGate
+from ..stream._log import EventLog
 from ._mistakes import one_of
 from ._read import Reader
 from ._spec import TaskSpec

@@ -20,9 +20,8 @@ from .bundle import TaskBundle
 from .failure import Frame, LimitExceeded, TaskFailed
 from .failure import raise_failure as _raise_failure  # noqa: F401 (the native module raises with it)
 from .isolate import Isolate, IsolateStats
-from .library import VM, host_calls, library_path
+from .library import VM, library_path
 from .limits import Limits
-from .pool import Pool, PoolStats
 
 __all__ = [
     "VM",
@@ -31,10 +30,7 @@ __all__ = [
     "IsolateStats",
     "LimitExceeded",
     "Limits",
-    "Pool",
-    "PoolStats",
     "TaskBundle",
     "TaskFailed",
-    "host_calls",
     "library_path",
 ]

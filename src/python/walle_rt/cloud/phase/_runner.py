@@ -12,7 +12,8 @@ import numpy as np
 from ... import _core
 from ...errors import Error, ResourceError, TaskError
 from ...stream import unpack_batch
-from ...task import FileKind, Package, TaskSpec
+from ...task import TaskSpec
+from ...task._package import FileKind, Package
 from ...task._spec import CloudPhaseSpec
 from ...vm import VM, Isolate, LimitExceeded, Limits, TaskBundle
 from ._answers import Question

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from ..._core import names
 from ...errors import ArgumentError, ResourceError
-from ...task import Package
+from ...task._package import Package
 from ..model.audit import append
 from ..model.tables import Scenario, Version
 from ..trust import Version as Listed

@@ -17,7 +17,8 @@ from dulwich.config import StackedConfig
 
 from ..._core import names
 from ...errors import ArgumentError, ResourceError
-from ...task import Package, Task
+from ...task import Task
+from ...task._package import Package
 from ..blobs import BlobStore
 from ..git import LARGEST_FILE, Author, Pointer, ScenarioRepository
 from ..git.remote import Edition, GitTarget, HttpGit, LocalGit
