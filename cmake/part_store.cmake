@@ -1,3 +1,3 @@
 # Durable storage. zlib is the system's library (tools/setup.sh).
 find_package(ZLIB REQUIRED)
-walle_room(store USES base LIBS ZLIB::ZLIB)
+walle_room(store USES tensor base LIBS ZLIB::ZLIB)

@@ -37,7 +37,7 @@ class Room:
 ROOMS: dict[str, Room] = {
     "base": Room(0, ()),
     "tensor": Room(1, ("base",)),
-    "store": Room(1, ("base",)),
+    "store": Room(2, ("tensor",)),
     "raster": Room(2, ("tensor",)),
     "kernels": Room(2, ("tensor",)),
     "ir": Room(3, ("tensor",)),

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from walle_rt.device import Device
-from walle_rt.stream import Catalog, FieldType, Sensitivity
+from walle_rt.stream import Catalog, ColumnType, Sensitivity
 
 TASK = "words"
 LOOKS_EVERY_S = 0.02  # a change is told at most so much too late
 
 
 def catalog() -> Catalog:
-    return Catalog().declare("say", fields={"n": (FieldType.INT, Sensitivity.OPEN)})
+    return Catalog().declare("say", fields={"n": (ColumnType.INT, Sensitivity.OPEN)})
 
 
 def tell(**what: Any) -> None:

@@ -24,7 +24,7 @@ class Appender {
     check(log_->read(log_->last_seq(), [&](const Event& event) {
       contents_.assign(event.contents.begin(), event.contents.end());
       for (stream::Value& v : contents_)
-        if (v.type == stream::FieldType::text) v.text = texts_.emplace_back(v.text);
+        if (v.type == ColumnType::text) v.text = texts_.emplace_back(v.text);
       event_ = event;
       event_.contents = contents_;
       return true;

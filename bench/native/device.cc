@@ -34,7 +34,7 @@ class BenchDevice {
     options.ready_isolates = 4;
     options.hot_tasks = 256;
     stream::EventDecl tap{.name = "tap", .kind = stream::EventKind::custom, .fields = {}};
-    tap.fields.push_back({.name = "item", .type = stream::FieldType::i64});
+    tap.fields.push_back({.name = "item", .type = ColumnType::integer});
     event_ = value(options.catalog.declare(tap));
     options.log = [this](std::string_view, base::LogLevel, std::string_view) {
       const int64_t now = wall_ns();

@@ -13,8 +13,6 @@ namespace {
 
 using container::Commit;
 using container::Commits;
-using store::Cell;
-using store::CellType;
 
 // As often as a device's own thread looks.
 constexpr py::ssize_t kRowsPerMaintain = 256;
@@ -25,9 +23,10 @@ class ResultAppender {
  public:
   explicit ResultAppender(const std::string& directory)
       : commits_(value(Commits::open(Env::system(), directory))) {
-    decl_ = {.name = "t.rows",
-             .columns = {{"item", CellType::i64}, {"score", CellType::f64}, {"label", CellType::text}},
-             .max_bytes = int64_t{1} << 30};
+    decl_ = {
+        .name = "t.rows",
+        .columns = {{"item", ColumnType::integer}, {"score", ColumnType::real}, {"label", ColumnType::text}},
+        .max_bytes = int64_t{1} << 30};
     check(commits_->declare(decl_));
     commit_.task = "t";
     commit_.rows.resize(1);

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from _bench import Matching
 
-from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream import Catalog, ColumnType
 
 EVENTS, PAGES = 8, 25
 T0 = 1_700_000_000_000_000
@@ -107,7 +107,7 @@ def asking_texts(n: int) -> list[str]:
 
 def asked_world() -> Catalog:
     """The event of ``asking_texts``."""
-    return Catalog().declare("shown", fields={"item": FieldType.INT})
+    return Catalog().declare("shown", fields={"item": ColumnType.INT})
 
 
 class Run:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from walle_rt import _core
-from walle_rt.stream import Batch, Catalog, EventKind, FieldType, Graph, aggregate
+from walle_rt.stream import Batch, Catalog, EventKind, ColumnType, Graph, aggregate
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._query import EventQuery
 
@@ -30,8 +30,8 @@ def best_us(run: Callable[[], object], rounds: int) -> float:
 
 def filled(folder: Path) -> EventLog:
     """A journal of many short page visits, none of it in segments."""
-    item = {"item": FieldType.INT}
-    catalog = Catalog().declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT})
+    item = {"item": ColumnType.INT}
+    catalog = Catalog().declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": ColumnType.FLOAT})
     catalog.declare("exposure", EventKind.EXPOSURE, item).declare("click", EventKind.CLICK, item)
     log = EventLog(folder, catalog.page("item"), recorded_times=True, journal_bytes=16 << 20)
     for i in range(EVENTS // 20):
@@ -49,7 +49,7 @@ def test_newest_events_of_a_full_journal(tmp_path: Path) -> None:
         match = EventQuery(from_ts=T0 + (EVENTS // 20 - 1) * 20_000_000, to_seq=last)
 
         def ask(where: EventQuery) -> int:
-            return len(_core.stream.Rows.of_log(log._core, ["item"], where._asked(), -1))
+            return len(_core.stream.TracedBatch.of_log(log._core, ["item"], where._asked(), -1))
 
         page = EventQuery(page_instance=last - 19)
         assert ask(match) == ask(page) == 20

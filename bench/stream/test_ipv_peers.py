@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream import Catalog, EventKind, ColumnType
 from walle_rt.stream._ipv import ipv_feature, ipv_network
 from walle_rt.stream._log import Event, EventLog
 
@@ -272,9 +272,9 @@ PEERS = {"polars": with_polars, "pandas": with_pandas, "duckdb": with_duckdb, "s
 def test_ipv_beside_peers(tmp_path: Path) -> None:
     catalog = (
         Catalog()
-        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT})
-        .declare("exposure", EventKind.EXPOSURE, {"item": FieldType.INT})
-        .declare("click", EventKind.CLICK, {"item": FieldType.INT})
+        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": ColumnType.FLOAT})
+        .declare("exposure", EventKind.EXPOSURE, {"item": ColumnType.INT})
+        .declare("click", EventKind.CLICK, {"item": ColumnType.INT})
         .page("item")
     )
     rng = np.random.default_rng(1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from _bench import ipv_ns
 
-from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream import Catalog, EventKind, ColumnType
 from walle_rt.stream._ipv import IpvEncoder
 from walle_rt.stream._log import EventLog
 
@@ -21,9 +21,9 @@ T0 = 1_700_000_000_000_000
 def test_ipv(tmp_path: Path) -> None:
     c = (
         Catalog()
-        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT})
-        .declare("exposure", EventKind.EXPOSURE, {"item": FieldType.INT})
-        .declare("click", EventKind.CLICK, {"item": FieldType.INT})
+        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": ColumnType.FLOAT})
+        .declare("exposure", EventKind.EXPOSURE, {"item": ColumnType.INT})
+        .declare("click", EventKind.CLICK, {"item": ColumnType.INT})
         .page("item")
     )
     rng = np.random.default_rng(0)

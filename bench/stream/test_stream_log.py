@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from _bench import Appender
 
-from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream import Catalog, EventKind, ColumnType
 from walle_rt.stream._log import EventLog
 
 APPEND_P50_NS, APPEND_P99_NS = 150, 2000
@@ -34,7 +34,7 @@ def test_append(tmp_path: Path, benchmark: Any) -> None:
     """Wall clock around each single append of a 200 B event; two clock reads are part of every figure."""
     catalog = (
         Catalog()
-        .declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT})
+        .declare("click", EventKind.CLICK, {"item": ColumnType.INT, "text": ColumnType.TEXT})
         .page("home")
     )
     contents = {"item": 1, "text": "x" * 140}
@@ -61,7 +61,7 @@ def test_append(tmp_path: Path, benchmark: Any) -> None:
 def test_sealed_append(tmp_path: Path, benchmark: Any) -> None:
     """What a key costs: the same event into a log with one and into a log without, in turns."""
     contents = {"item": 1, "text": "x" * 140}
-    catalog = Catalog().declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT})
+    catalog = Catalog().declare("click", EventKind.CLICK, {"item": ColumnType.INT, "text": ColumnType.TEXT})
     appenders = {}
     for name, key in (("plain", b""), ("sealed", bytes(range(32)))):
         with EventLog(tmp_path / name, catalog, key=key or None) as log:
@@ -87,7 +87,7 @@ def test_durable_append(tmp_path: Path, benchmark: Any) -> None:
     contents = {"item": 1, "text": "x" * 140}
     catalog = (
         Catalog()
-        .declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT})
+        .declare("click", EventKind.CLICK, {"item": ColumnType.INT, "text": ColumnType.TEXT})
         .page("home")
     )
     with EventLog(tmp_path / "log", catalog) as log:
@@ -166,7 +166,7 @@ def test_bytes_on_disk(tmp_path: Path, benchmark: Any) -> None:
         contents = {k: v if k.startswith("user_feature") else float(v) for k, v in row.items()}
         events.append(("click" if row["click"] == "1" else "exposure", stamp, contents))
     names = {
-        k: FieldType.TEXT if isinstance(v, str) else FieldType.FLOAT
+        k: ColumnType.TEXT if isinstance(v, str) else ColumnType.FLOAT
         for _, _, c in events
         for k, v in c.items()
     }

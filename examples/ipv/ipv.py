@@ -32,11 +32,10 @@ from walle_rt import Model
 from walle_rt.stream import (
     Batch,
     Catalog,
+    ColumnType,
     EventKind,
     FeatureField,
     FeaturePolicy,
-    FeatureType,
-    FieldType,
     Graph,
     Sensitivity,
 )
@@ -52,16 +51,16 @@ Visit = list[tuple[str, int, dict[str, int | float | str]]]  # event, ts in us, 
 
 def catalog() -> Catalog:
     shown = {
-        "item": FieldType.INT,
-        "title": FieldType.TEXT,
-        "position": FieldType.INT,
-        "price": FieldType.FLOAT,
+        "item": ColumnType.INT,
+        "title": ColumnType.TEXT,
+        "position": ColumnType.INT,
+        "price": ColumnType.FLOAT,
     }
     return (
         Catalog()
-        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT, "speed": FieldType.FLOAT})
+        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": ColumnType.FLOAT, "speed": ColumnType.FLOAT})
         .declare("exposure", EventKind.EXPOSURE, shown)
-        .declare("click", EventKind.CLICK, {"item": FieldType.INT, "widget": FieldType.TEXT})
+        .declare("click", EventKind.CLICK, {"item": ColumnType.INT, "widget": ColumnType.TEXT})
         .page("item")
     )
 
@@ -159,7 +158,7 @@ def report(name: str, visits: list[Visit], folder: str) -> tuple[int, int]:
     session = fitted(features).session(threads=1)
     graph = Graph().encode("code", session, "feature")
     gate = EgressGate(Path(folder) / "ledger")
-    field = FeatureField("code", FeatureType.VECTOR, IPV_CODE, Sensitivity.PERSONAL)
+    field = FeatureField("code", ColumnType.VECTOR, IPV_CODE, Sensitivity.PERSONAL)
     gate.allow("ipv", FeaturePolicy("code", [field], 1 << 30, 1 << 20))
     rows = Batch({"ts": [START] * len(instances), "feature": list(features)})
     codes = graph.run(rows)

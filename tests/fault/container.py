@@ -31,7 +31,7 @@ from functools import partial
 from pathlib import Path
 
 from walle_rt.device import Device
-from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream import Catalog, ColumnType
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._processor import Processor
 from walle_rt.task import Task
@@ -94,7 +94,7 @@ ENTRY = {
 
 
 def catalog() -> Catalog:
-    return Catalog().declare("mark", fields={"n": FieldType.INT})
+    return Catalog().declare("mark", fields={"n": ColumnType.INT})
 
 
 def bundle(name: str, stamp: int = 1) -> bytes:

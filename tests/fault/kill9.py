@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 from walle_rt.errors import ResourceError
-from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream import Catalog, ColumnType
 from walle_rt.stream._log import EventLog
 
 TRIALS_PER_LOG = 25
@@ -33,7 +33,7 @@ LOCK_S = 10.0  # a child of the killed writer may outlive it for a moment, and i
 
 
 def catalog() -> Catalog:
-    return Catalog().declare("mark", fields={"n": FieldType.INT, "text": FieldType.TEXT}).page("home")
+    return Catalog().declare("mark", fields={"n": ColumnType.INT, "text": ColumnType.TEXT}).page("home")
 
 
 def text_of(n: int) -> str:

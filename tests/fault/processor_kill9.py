@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream import Catalog, ColumnType
 from walle_rt.stream._processor import Processor
 
 TRIALS_PER_DEVICE = 20
@@ -37,7 +37,7 @@ TASKS: dict[str, dict[str, str]] = {
 
 
 def catalog() -> Catalog:
-    return Catalog().declare("mark", fields={"n": FieldType.INT, "who": FieldType.TEXT})
+    return Catalog().declare("mark", fields={"n": ColumnType.INT, "who": ColumnType.TEXT})
 
 
 def contents(n: int) -> dict[str, int | float | bool | str | None]:

@@ -28,10 +28,9 @@ from walle_rt.errors import Error
 from walle_rt.stream import (
     Batch,
     Catalog,
+    ColumnType,
     FeatureField,
     FeaturePolicy,
-    FeatureType,
-    FieldType,
     Graph,
     Sensitivity,
     aggregate,
@@ -63,9 +62,9 @@ WRONGS = (
 
 def catalog() -> Catalog:
     fields = {
-        "n": (FieldType.INT, Sensitivity.OPEN),
-        "who": (FieldType.TEXT, Sensitivity.SECRET),
-        "price": FieldType.FLOAT,
+        "n": (ColumnType.INT, Sensitivity.OPEN),
+        "who": (ColumnType.TEXT, Sensitivity.SECRET),
+        "price": ColumnType.FLOAT,
     }
     return Catalog().declare("mark", fields=fields).page("home", "cart")
 
@@ -83,7 +82,7 @@ def open_log(directory: Path) -> EventLog:
 
 POLICY = FeaturePolicy(
     "counts",
-    [FeatureField("count", FeatureType.INT)],
+    [FeatureField("count", ColumnType.INT)],
     bytes_per_day=1 << 20,
     sends_per_day=SENDS_A_DAY,
 )

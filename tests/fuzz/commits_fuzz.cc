@@ -7,11 +7,11 @@ using namespace walle;
 
 namespace {
 const std::vector<store::ColumnDecl>& columns() {
-  static const std::vector<store::ColumnDecl> all{{"i", store::CellType::i64},
-                                                  {"f", store::CellType::f64},
-                                                  {"b", store::CellType::boolean},
-                                                  {"t", store::CellType::text},
-                                                  {"y", store::CellType::bytes}};
+  static const std::vector<store::ColumnDecl> all{{"i", ColumnType::integer},
+                                                  {"f", ColumnType::real},
+                                                  {"b", ColumnType::boolean},
+                                                  {"t", ColumnType::text},
+                                                  {"y", ColumnType::bytes}};
   return all;
 }
 
@@ -19,7 +19,7 @@ size_t read_rows(std::string_view bytes) {
   store::RowReader reader(columns(), bytes);
   size_t seen = 0;
   while (reader.next())
-    for (const store::Cell& c : reader.cells()) seen += c.text.size();
+    for (const Cell& c : reader.cells()) seen += c.text.size();
   return seen;
 }
 }  // namespace

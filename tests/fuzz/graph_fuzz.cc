@@ -5,8 +5,11 @@
 
 #include "base/bytes.h"
 #include "stream/graph/graph.h"
+#include "stream/operators/batch_rows.h"
 
 using namespace walle::stream;
+using walle::Cell;
+using walle::Floats;
 
 namespace {
 void require(bool holds) {
@@ -27,16 +30,17 @@ class Resources final : public GraphResources {
 };
 
 TracedBatch rows() {
+  constexpr float kPair[] = {1, 2};
   Batch out;
   const char* names[] = {"event", "page_instance", "k", "x", "v"};
   for (const char* name : names) out.columns.push_back({.name = name});
   for (int64_t i = 0; i < 12; ++i) {
     out.ts.push_back(i * i * kSecondUs);
-    out.columns[0].cells.emplace_back(std::string(i % 5 ? "click" : "page_exit"));
-    out.columns[1].cells.emplace_back(i / 5);
-    out.columns[2].cells.emplace_back(std::string(i % 2 ? "a" : "b"));
-    out.columns[3].cells.push_back(i % 3 ? Cell(static_cast<double>(i)) : Cell());
-    out.columns[4].cells.emplace_back(Floats{1, 2});
+    put(out.columns[0], Cell::of(i % 5 ? "click" : "page_exit"));
+    put(out.columns[1], Cell::of(i / 5));
+    put(out.columns[2], Cell::of(i % 2 ? "a" : "b"));
+    put(out.columns[3], i % 3 ? Cell::of(static_cast<double>(i)) : Cell());
+    put(out.columns[4], Cell::of(std::span<const float>(kPair)));
   }
   return TracedBatch::given(std::move(out));
 }

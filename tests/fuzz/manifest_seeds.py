@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from walle_rt.stream import EventKind, FeatureField, FeaturePolicy, FeatureType, FieldType, Sensitivity
+from walle_rt.stream import ColumnType, EventKind, FeatureField, FeaturePolicy, Sensitivity
 from walle_rt.task import EventDecl, PhaseLimits, ResultTable, TaskSpec
 
 LEAST = TaskSpec("t", "0.0.0", triggers={"x": "click"}, main="main")
@@ -27,7 +27,7 @@ WHOLE = TaskSpec(
     egress={
         "ipv": FeaturePolicy(
             "ipv",
-            [FeatureField("code", FeatureType.VECTOR, 32, Sensitivity.PERSONAL)],
+            [FeatureField("code", ColumnType.VECTOR, 32, Sensitivity.PERSONAL)],
             4096,
             10,
             12,
@@ -37,7 +37,7 @@ WHOLE = TaskSpec(
     },
     graphs={"ipv": "page.graph"},
     requires=["charging"],
-    events={"exposure": EventDecl(EventKind.EXPOSURE, {"item": (FieldType.INT, Sensitivity.OPEN)})},
+    events={"exposure": EventDecl(EventKind.EXPOSURE, {"item": (ColumnType.INT, Sensitivity.OPEN)})},
     pages=["item"],
     states=["wifi"],
 )

@@ -6,6 +6,7 @@
 #include "stream/event/event_segment.h"
 
 using namespace walle::stream;
+using walle::ColumnType;
 using walle::base::load_le;
 using walle::base::store_le;
 
@@ -14,10 +15,10 @@ constexpr size_t kHead = 48;
 
 Catalog all_types() {
   Catalog c;
-  const std::vector<FieldDecl> fields{{"i", FieldType::i64, Sensitivity::open, 0},
-                                      {"d", FieldType::f64, Sensitivity::open, 0},
-                                      {"b", FieldType::boolean, Sensitivity::open, 0},
-                                      {"t", FieldType::text, Sensitivity::open, 0}};
+  const std::vector<FieldDecl> fields{{"i", ColumnType::integer, Sensitivity::open, 0},
+                                      {"d", ColumnType::real, Sensitivity::open, 0},
+                                      {"b", ColumnType::boolean, Sensitivity::open, 0},
+                                      {"t", ColumnType::text, Sensitivity::open, 0}};
   for (const auto& [name, kind] :
        {std::pair("click", EventKind::click), std::pair("mark", EventKind::custom)})
     if (!c.declare({name, kind, fields}).ok()) __builtin_trap();
@@ -25,14 +26,14 @@ Catalog all_types() {
   return c;
 }
 
-// Column: u8 name size, name, u8 type, u8 codec, u32 values, u32 raw size, u32 stored size, u32 crc, stored
-// bytes.
+// Column: u8 name size, name, u8 type, u8 codec, u32 rows, u32 values, u32 raw size, u32 stored size, u32
+// crc, stored bytes.
 void mend(std::string& bytes) {
   if (bytes.size() < kHead) return;
   bytes.replace(0, 8, "WSEG0001");
   store_le(bytes.data() + kHead - 4, walle::base::crc32c(0, bytes.data(), kHead - 4));
   for (size_t at = kHead; at < bytes.size();) {
-    const size_t head = 15u + static_cast<uint8_t>(bytes[at]);
+    const size_t head = 19u + static_cast<uint8_t>(bytes[at]);
     if (head + 4 > bytes.size() - at) return;
     const size_t stored = load_le<uint32_t>(bytes.data() + at + head - 4);
     if (stored > bytes.size() - at - head - 4) return;
@@ -54,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto read = read_event_segment(*segment, catalog, 0, [&](const Event& e) {
     if (e.page >= catalog.page_count(e.event)) __builtin_trap();
     for (const Value& v : e.contents)
-      if (v.present && v.type == FieldType::text) seen += std::string(v.text).size();
+      if (v.present && v.type == ColumnType::text) seen += std::string(v.text).size();
     return ++seen < 100'000;
   });
   (void)read.ok();

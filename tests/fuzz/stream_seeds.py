@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from walle_rt.results import ResultStore
-from walle_rt.stream import Catalog, EventKind, FieldType, Graph, aggregate
+from walle_rt.stream import Catalog, EventKind, ColumnType, Graph, aggregate
 from walle_rt.stream._log import EventLog
 
 TEXTS = [
@@ -77,7 +77,7 @@ def log_files(folder: Path) -> tuple[bytes, list[bytes]]:
     """A journal's ring with frames of all kinds of contents,
     and the segments it was compacted into before.
     """
-    fields = {"i": FieldType.INT, "d": FieldType.FLOAT, "b": FieldType.BOOL, "t": FieldType.TEXT}
+    fields = {"i": ColumnType.INT, "d": ColumnType.FLOAT, "b": ColumnType.BOOL, "t": ColumnType.TEXT}
     catalog = Catalog().declare("click", EventKind.CLICK, fields).declare("mark", fields=fields).page("home")
     with EventLog(folder, catalog.state("wifi"), journal_bytes=8192) as log:
         for n in range(80):
@@ -95,7 +95,7 @@ def log_files(folder: Path) -> tuple[bytes, list[bytes]]:
 
 def commits(folder: Path) -> list[bytes]:
     """Every file that result tables of a device leave: the redo ring, the manifest, segments."""
-    columns = {"i": "i64", "f": "f64", "b": "bool", "t": "text", "y": "bytes"}
+    columns = {"i": "int", "f": "float", "b": "bool", "t": "text", "y": "bytes"}
     with ResultStore(folder) as store:
         store.declare("t", columns)
         for n in range(40):

@@ -3,12 +3,13 @@
 #include "stream/match/matcher.h"
 
 using namespace walle::stream;
+using walle::ColumnType;
 
 namespace {
 Catalog world() {
   Catalog c;
-  const std::vector<FieldDecl> fields{{"x", FieldType::i64, Sensitivity::open, 0},
-                                      {"s", FieldType::text, Sensitivity::open, 0}};
+  const std::vector<FieldDecl> fields{{"x", ColumnType::integer, Sensitivity::open, 0},
+                                      {"s", ColumnType::text, Sensitivity::open, 0}};
   for (const char* name : {"a", "b", "c"})
     if (!c.declare({name, EventKind::custom, fields}).ok()) __builtin_trap();
   if (!c.page("p").ok() || !c.page("q").ok() || !c.state("wifi").ok()) __builtin_trap();

@@ -476,11 +476,11 @@ def _accepted(case: Case) -> bool:
 
 def catalog() -> Any:
     """The world of the streams."""
-    from walle_rt.stream import Catalog, FieldType
+    from walle_rt.stream import Catalog, ColumnType
 
     out = Catalog().page("p", "q")
     for name in "abc":
-        out.declare(name, fields={"x": FieldType.INT, "who": FieldType.TEXT})
+        out.declare(name, fields={"x": ColumnType.INT, "who": ColumnType.TEXT})
     return out
 
 

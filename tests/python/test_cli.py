@@ -16,7 +16,7 @@ from commands import run_command, run_python, run_walle
 from onnx.helper import make_node
 
 import walle_rt
-from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream import Catalog, ColumnType
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record
 
@@ -291,7 +291,7 @@ def test_stream_explain_and_replay(tmp_path: Path) -> None:
 
 
 def test_stream_tells_what_waits_and_what_it_takes(tmp_path: Path) -> None:
-    catalog = Catalog().declare("view", fields={"item": FieldType.INT})
+    catalog = Catalog().declare("view", fields={"item": ColumnType.INT})
     start = 1_700_000_000_000_000
     with EventLog(tmp_path / "log", catalog) as log:
         for item in (1, 2):

@@ -6,6 +6,7 @@ import re
 import struct
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,10 @@ from walle_rt.results import ResultStore
 from walle_rt.stream import (
     Batch,
     Catalog,
+    ColumnType,
     EventKind,
     FeatureField,
     FeaturePolicy,
-    FeatureType,
-    FieldType,
     Graph,
     Sensitivity,
     unpack_batch,
@@ -42,7 +42,7 @@ from seal import crc32c  # noqa: E402 - a sibling folder of the tests
 
 T0 = 1_700_000_000_000_000
 DAY = 86_400_000_000  # us
-FIELDS = {"i": FieldType.INT, "d": FieldType.FLOAT, "b": FieldType.BOOL, "t": FieldType.TEXT}
+FIELDS = {"i": ColumnType.INT, "d": ColumnType.FLOAT, "b": ColumnType.BOOL, "t": ColumnType.TEXT}
 CLICK, APP_STATE = 3, 5  # ids of built-in events
 
 
@@ -203,31 +203,38 @@ def test_a_journal_that_has_gone_round(tmp_path: Path) -> None:
         assert numbers == list(range(log.last_seq - 21, log.last_seq + 1))
 
 
-def column(r: Reader, rows: int) -> tuple[str, list[Any]]:
-    """One column of a segment."""
+def marked(marks: bytes, rows: int) -> list[bool]:
+    """Which rows have a value, a bit each, the lowest first."""
+    bits = int.from_bytes(marks, "little")
+    assert bits >> rows == 0 and bits.bit_count() < rows
+    return [bool(bits >> row & 1) for row in range(rows)]
+
+
+def column(r: Reader, most: int) -> tuple[str, list[Any]]:
+    """One column of a segment, None where there is no value."""
     start = r.at
     name = r.bytes(r.take("B")).decode()
-    kind, codec, values, raw_size, stored_size = r.take("BBIII")
+    kind, codec, rows, values, raw_size, stored_size = r.take("BBIIII")
     head = r.data[start : r.at]
     crc, stored = r.take("I"), r.bytes(stored_size)
-    assert crc == crc32c(head + stored) and values <= rows
+    assert crc == crc32c(head + stored) and values <= rows <= most
     raw = Reader(zlib.decompress(stored) if codec else stored)
     assert len(raw.data) == raw_size
+    present = marked(raw.bytes((rows + 7) // 8), rows) if values < rows else [True] * rows
     out: list[Any] = []
-    if kind == 0:
+    if kind in (0, 2):
         previous = 0
         for _ in range(values):
             z = raw.varint()
             previous = (previous + (z >> 1 ^ -(z & 1))) & (2**64 - 1)
-            out.append(previous - 2**64 if previous >> 63 else previous)
+            out.append(bool(previous) if kind == 2 else previous - 2**64 if previous >> 63 else previous)
     else:
-        words = [
-            raw.take("d") if kind == 1 else raw.bytes(raw.varint()).decode() for _ in range(raw.varint())
-        ]
+        words = [raw.take("d") if kind == 1 else raw.bytes(raw.varint()) for _ in range(raw.varint())]
         assert len(words) <= values
         out = [words[raw.varint()] for _ in range(values)]
     assert raw.done()
-    return name, out
+    found = iter(w.decode() if kind == 3 else w for w in out)
+    return name, [next(found) if there else None for there in present]
 
 
 def segment(data: bytes) -> tuple[dict[str, Any], dict[str, list[Any]]]:
@@ -253,16 +260,13 @@ def test_segment(tmp_path: Path) -> None:
     assert columns["flags"] == [e.flags for e in events]
     for position, name in enumerate(FIELDS):
         clicks = [e for e in events if e.event == "click"]
-        present = columns.get(f"p{CLICK}.{position}", [1] * len(clicks))
-        values = iter(columns[f"v{CLICK}.{position}"])
-        got = [next(values) if there else None for there in present]
-        assert got == [e.contents.get(name) for e in clicks]
+        assert columns[f"v{CLICK}.{position}"] == [e.contents.get(name) for e in clicks]
 
 
 # --- result tables: frames of commits, segments, manifest
 
 
-COLUMNS = {"user": "text", "n": "i64", "score": "f64", "new": "bool", "code": "bytes"}
+COLUMNS = {"user": "text", "n": "int", "score": "float", "new": "bool", "code": "bytes"}
 
 
 def result(n: int) -> dict[str, Any]:
@@ -281,8 +285,8 @@ def rows_of(data: bytes, columns: int, count: int) -> list[dict[str, Any]]:
         for at, (name, kind) in enumerate(COLUMNS.items()):
             if mask >> at & 1:
                 row[name] = {
-                    "i64": lambda: r.take("q"),
-                    "f64": lambda: r.take("d"),
+                    "int": lambda: r.take("q"),
+                    "float": lambda: r.take("d"),
                     "bool": lambda: bool(r.take("B")),
                     "text": lambda: r.bytes(r.varint()).decode(),
                     "bytes": lambda: r.bytes(r.varint()),
@@ -314,17 +318,10 @@ def test_commits_and_result_tables(tmp_path: Path) -> None:
     head, columns = segment(file.read_bytes())
     assert head == {"first": 1, "rows": 6, "min_ts": times.min(), "max_ts": times.max()}
     assert columns["#"] == list(range(1, 7)) and columns["@"] == times.tolist()
-    for letter, name in zip("tifby", COLUMNS, strict=True):
-        present = columns.get("?" + name, [1] * 6)
-        values = iter(columns[letter + name])
-        got = [next(values) if there else None for there in present]
-        if letter == "t":
-            got = [v.decode() if isinstance(v, bytes) else v for v in got]
-        if letter == "y":
-            got = [v.encode("latin-1") if isinstance(v, str) else v for v in got]
-        assert got == [result(n).get(name) for n in range(6)], name
-    r = Reader(mirrored(tmp_path / "tables" / "tables.wals", b"TABL")[1])
-    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (2, 2, 1, "shop.rows")
+    for name in COLUMNS:
+        assert columns[":" + name] == [result(n).get(name) for n in range(6)], name
+    r = Reader(twin(tmp_path / "tables" / "tables.wals", b"TABL")[1])
+    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (1, 2, 1, "shop.rows")
     assert (r.take("q"), r.take("q"), r.take("I")) == (5000, 60_000_000, 5)
     assert [(r.take("B"), r.text()) for _ in range(5)] == [
         (3, "user"),
@@ -457,21 +454,26 @@ def state(path: Path) -> dict[bytes, bytes]:
 def test_egress_batch_ledger_and_state(tmp_path: Path) -> None:
     vectors = [np.array([1, 2], np.float32), np.array([3, 4], np.float32)]
     columns = {"ts": [T0, T0 + 1], "n": [1, None], "x": [0.5, -2.0], "s": ["ä", ""], "v": vectors}
-    batch = Graph().select(*"nxsv").push(Batch(columns))
-    types = zip(
-        "nxsv", [FeatureType.INT, FeatureType.FLOAT, FeatureType.TEXT, FeatureType.VECTOR], strict=True
-    )
-    fields = [FeatureField(c, t, highest=Sensitivity.PERSONAL) for c, t in types]
+    columns["b"] = [None, True]
+    batch = Graph().select(*"nxsvb").push(Batch(columns))
+    types = {"n": ColumnType.INT, "x": ColumnType.FLOAT, "s": ColumnType.TEXT, "v": ColumnType.VECTOR}
+    types["b"] = ColumnType.BOOL
+    fields = [FeatureField(c, t, highest=Sensitivity.PERSONAL) for c, t in types.items()]
     policy = FeaturePolicy("f", fields, 10_000, 10)
     gate = EgressGate(tmp_path)
     gate.allow("task", policy)
     gate.set_consents(["statistics"])
     sent = gate.send("task", "f", batch)
     r = Reader(sent)
-    names = [r.text() for _ in range(r.take("I"))]
-    rows = [(r.take("q"), [cell(r) for _ in names]) for _ in range(r.take("I"))]
-    assert r.done() and names == list("nxsv")
-    assert rows == [(T0, [1, 0.5, "ä", (1.0, 2.0)]), (T0 + 1, [None, -2.0, "", (3.0, 4.0)])]
+    assert [r.take("q") for _ in range(r.take("I"))] == columns["ts"]
+    found = [batch_column(r, 2) for _ in range(r.take("I"))]
+    assert r.done() and found == [
+        ("n", [1, None]),
+        ("x", [0.5, -2.0]),
+        ("s", ["ä", ""]),
+        ("v", [(1.0, 2.0), (3.0, 4.0)]),
+        ("b", [None, True]),
+    ]
     assert unpack_batch(sent).columns["s"] == ["ä", ""]
     (_, first), (number, entry) = frames((tmp_path / "ledger.walj").read_bytes())
     assert first[8:] == struct.pack("<qqI", 0, 0, 0)
@@ -534,12 +536,18 @@ def test_state_of_a_log(tmp_path: Path) -> None:
     assert mirrored(tmp_path / "catalog.walc", b"CATL")[1] == catalog
 
 
-def cell(r: Reader) -> Any:
-    """One tagged cell of a batch."""
-    tag = r.take("B")
-    if tag == 4:
-        return r.take(f"{r.take('I')}f")
-    return [lambda: None, lambda: r.take("q"), lambda: r.take("d"), r.text][tag]()
+def batch_column(r: Reader, rows: int) -> tuple[str, list[Any]]:
+    """A column of a batch, None where there is no value."""
+    name, told = r.text(), r.take("B")
+    present = marked(r.bytes((rows + 7) // 8), rows) if told & 0x80 else [True] * rows
+    read: Callable[[], Any] = {
+        0: lambda: r.take("q"),
+        1: lambda: r.take("d"),
+        2: lambda: bool(r.take("B")),
+        3: r.text,
+        5: lambda: r.take(f"{r.take('I') // 4}f"),
+    }[told & 0x7F]
+    return name, [read() if there else None for there in present]
 
 
 # --- processor

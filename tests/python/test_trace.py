@@ -26,7 +26,7 @@ def test_one_file_shows_runs_steps_and_commits_over_threads(tmp_path: Path) -> N
     node = make_node("Relu", ["x"], ["y"], name="positive")
     session = walle_rt.load(model([node], {"x": [2, 3]}, ["y"])).session()
     with ResultStore(tmp_path / "rows") as store:
-        store.declare("t", {"n": "i64"})
+        store.declare("t", {"n": "int"})
 
         def work() -> None:
             session.run({"x": np.ones((2, 3), np.float32)})

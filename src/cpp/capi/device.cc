@@ -25,7 +25,9 @@ struct walle_device_tasks_t {
 
 struct walle_device_rows_t {
   store::TableColumns read;
+  std::vector<std::string> bytes;  // of a column's texts, a zero behind each
   std::vector<std::vector<walle_text_t>> texts;
+  std::vector<std::vector<uint8_t>> present;
   std::vector<walle_column_t> columns;
 };
 
@@ -78,7 +80,7 @@ Result<stream::Value> value_of(const walle_content_t& content, const stream::Fie
   const walle_vm_value_t& v = content.value;
   switch (v.kind) {
     case WALLE_KIND_INT:
-      if (field.type == stream::FieldType::f64) return stream::Value::of(static_cast<double>(v.as.integer));
+      if (field.type == walle::ColumnType::real) return stream::Value::of(static_cast<double>(v.as.integer));
       return stream::Value::of(v.as.integer);
     case WALLE_KIND_FLOAT: return stream::Value::of(v.as.real);
     case WALLE_KIND_BOOL: return stream::Value::of(v.as.integer != 0);
@@ -148,17 +150,38 @@ void call_back(walle_device_result_fn callback, void* user, const container::Tas
   callback(user, &plain);
 }
 
+static_assert(WALLE_COLUMN_INT == static_cast<int>(walle::ColumnType::integer) &&
+              WALLE_COLUMN_FLOAT == static_cast<int>(walle::ColumnType::real) &&
+              WALLE_COLUMN_BOOL == static_cast<int>(walle::ColumnType::boolean) &&
+              WALLE_COLUMN_TEXT == static_cast<int>(walle::ColumnType::text) &&
+              WALLE_COLUMN_BYTES == static_cast<int>(walle::ColumnType::bytes));
+
+void copy_texts(const walle::tensor::Runs& runs, std::string& bytes, std::vector<walle_text_t>& texts) {
+  bytes.reserve(runs.bytes() + runs.size());  // what texts point to does not move
+  for (size_t i = 0; i < runs.size(); ++i) {
+    texts.push_back({bytes.data() + bytes.size(), runs[i].size()});
+    bytes.append(runs[i]).push_back('\0');
+  }
+}
+
 // Points into `rows`, which does not move any more.
 void describe_columns(walle_device_rows_t& rows) {
-  rows.texts.resize(rows.read.columns.size());
-  for (size_t i = 0; i < rows.read.columns.size(); ++i) {
-    const store::ReadColumn& column = rows.read.columns[i];
-    for (const std::string& text : column.texts) rows.texts[i].push_back({text.data(), text.size()});
-    rows.columns.push_back({.name = column.decl.name.c_str(),
-                            .type = static_cast<walle_cell_type_t>(column.decl.type),
-                            .present = column.present.data(),
-                            .integers = column.ints.empty() ? nullptr : column.ints.data(),
-                            .reals = column.floats.empty() ? nullptr : column.floats.data(),
+  const size_t columns = rows.read.columns.size();
+  rows.bytes.resize(columns);
+  rows.texts.resize(columns);
+  rows.present.resize(columns);
+  for (size_t i = 0; i < columns; ++i) {
+    const auto& [decl, cells] = rows.read.columns[i];
+    rows.present[i] = cells.presence();
+    rows.present[i].resize(cells.size(), 1);
+    if (walle::tensor::has_bytes(decl.type)) copy_texts(cells.runs(), rows.bytes[i], rows.texts[i]);
+    const auto is = [type = decl.type](walle::ColumnType other) { return type == other; };
+    rows.columns.push_back({.name = decl.name.c_str(),
+                            .type = static_cast<walle_column_type_t>(decl.type),
+                            .present = rows.present[i].data(),
+                            .ints = is(walle::ColumnType::integer) ? cells.integers().data() : nullptr,
+                            .floats = is(walle::ColumnType::real) ? cells.reals().data() : nullptr,
+                            .bools = is(walle::ColumnType::boolean) ? cells.booleans().data() : nullptr,
                             .texts = rows.texts[i].empty() ? nullptr : rows.texts[i].data()});
   }
 }
@@ -201,13 +224,13 @@ walle_status_t walle_device_declare(walle_device_t* device, const char* event, c
       declared.kind = catalog->events()[*known].kind;
     for (size_t i = 0; i < count; ++i) {
       if (!fields[i].name) return null_argument("fields[].name", "walle_device_declare");
-      if (fields[i].type < WALLE_FIELD_I64 || fields[i].type > WALLE_FIELD_TEXT ||
+      if (fields[i].type < WALLE_COLUMN_INT || fields[i].type > WALLE_COLUMN_TEXT ||
           fields[i].sensitivity < WALLE_OPEN || fields[i].sensitivity > WALLE_SECRET)
         return walle::argument_error({"field '", fields[i].name, "'"},
-                                     "a walle_field_type_t and a walle_sensitivity_t", "walle_device_declare",
-                                     "use the constants of the header");
+                                     "WALLE_COLUMN_INT, FLOAT, BOOL or TEXT, and a walle_sensitivity_t",
+                                     "walle_device_declare", "use the constants of the header");
       declared.fields.push_back({.name = fields[i].name,
-                                 .type = static_cast<stream::FieldType>(fields[i].type),
+                                 .type = static_cast<walle::ColumnType>(fields[i].type),
                                  .sensitivity = static_cast<stream::Sensitivity>(fields[i].sensitivity)});
     }
     return device->device->declare(declared);

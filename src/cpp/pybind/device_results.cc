@@ -1,69 +1,12 @@
-// _core.device.Device: result tables as NumPy arrays, which take over the columns' memory.
-#include <pybind11/numpy.h>
-
+// _core.device.Device: result tables.
 #include "pybind/device.h"
+#include "pybind/result_rows.h"
 
 namespace walle::pybind {
 
 using container::Device;
-using store::CellType;
-using store::ReadColumn;
-using store::TableColumns;
 
 namespace {
-
-// An array over the vector's memory. Bytes that are 0 or 1 may be booleans.
-template <class Element, class T>
-py::array_t<Element> array_over(std::vector<T> values) {
-  static_assert(sizeof(Element) == sizeof(T));
-  auto* kept = new std::vector<T>(std::move(values));
-  const py::capsule owner(kept, [](void* memory) { delete static_cast<std::vector<T>*>(memory); });
-  return py::array_t<Element>(static_cast<py::ssize_t>(kept->size()),
-                              reinterpret_cast<const Element*>(kept->data()), owner);
-}
-
-py::array_t<bool> booleans(const std::vector<int64_t>& values) {
-  return array_over<bool>(std::vector<uint8_t>(values.begin(), values.end()));
-}
-
-// None where there is nothing.
-py::list texts(const ReadColumn& column) {
-  py::list out(column.texts.size());
-  for (size_t i = 0; i < column.texts.size(); ++i) {
-    const std::string& text = column.texts[i];
-    if (column.present[i] == 0)
-      out[i] = py::none();
-    else if (column.decl.type == CellType::bytes)
-      out[i] = py::bytes(text);
-    else
-      out[i] = py::str(text.data(), text.size());
-  }
-  return out;
-}
-
-py::object values_of(ReadColumn& column) {
-  switch (column.decl.type) {
-    case CellType::i64: return array_over<int64_t>(std::move(column.ints));
-    case CellType::f64: return array_over<double>(std::move(column.floats));
-    case CellType::boolean: return booleans(column.ints);
-    case CellType::text:
-    case CellType::bytes: return texts(column);
-  }
-  return py::none();
-}
-
-// numbers, times, [(name, type, values, present)]
-py::tuple as_python(TableColumns read) {
-  py::list columns;
-  for (ReadColumn& column : read.columns) {
-    const std::string_view type = store::cell_type_name(column.decl.type);
-    py::object values = values_of(column);
-    columns.append(py::make_tuple(column.decl.name, py::str(type.data(), type.size()), std::move(values),
-                                  array_over<bool>(std::move(column.present))));
-  }
-  return py::make_tuple(array_over<uint64_t>(std::move(read.numbers)),
-                        array_over<int64_t>(std::move(read.ts)), std::move(columns));
-}
 
 py::tuple read_table(const Device& self, const std::string& task, const std::string& table, uint64_t from,
                      std::optional<uint64_t> limit, const std::vector<std::string>& columns) {
@@ -79,10 +22,7 @@ py::tuple last(const Device& self, const std::string& task, const std::string& t
 py::tuple table_info(const Device& self, const std::string& task, const std::string& table) {
   const store::TableInfo info = unwrap(unlocked([&] { return self.info(task, table); }));
   py::dict columns;
-  for (const store::ColumnDecl& column : info.decl.columns) {
-    const std::string_view type = store::cell_type_name(column.type);
-    columns[py::str(column.name)] = py::str(type.data(), type.size());
-  }
+  for (const store::ColumnDecl& column : info.decl.columns) columns[py::str(column.name)] = column.type;
   return py::make_tuple(info.rows, info.first, info.last, info.removed, info.bytes, columns);
 }
 

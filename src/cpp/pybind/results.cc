@@ -2,11 +2,7 @@
 #include "container/device/commits.h"
 #include "container/device/results_reader.h"
 
-#include <pybind11/numpy.h>
-#include <pybind11/stl.h>
-
-#include "pybind/enums.h"
-#include "pybind/errors.h"
+#include "pybind/result_rows.h"
 
 namespace walle::pybind {
 
@@ -15,96 +11,34 @@ using container::Commit;
 using container::Commits;
 using container::CommitsOptions;
 using container::ResultsReader;
-using store::Cell;
-using store::CellType;
 
 namespace {
 
 // name, type, of each column
-using GivenColumns = std::vector<std::pair<std::string, int>>;
+using GivenColumns = std::vector<std::pair<std::string, ColumnType>>;
 
 store::TableDecl decl_of(const std::string& name, const GivenColumns& columns, int64_t max_bytes,
                          int64_t max_age_us) {
   store::TableDecl out{.name = name, .columns = {}, .max_bytes = max_bytes, .max_age_us = max_age_us};
-  for (const auto& [column, type] : columns)
-    out.columns.push_back({.name = column, .type = enum_of(type, CellType::bytes, "column type")});
+  for (const auto& [column, type] : columns) out.columns.push_back({.name = column, .type = type});
   return out;
-}
-
-Cell cell_of(const py::handle& value, const std::string& column) {
-  PyObject* const o = value.ptr();
-  if (o == Py_None) return {};
-  if (PyBool_Check(o)) return Cell::of(o == Py_True);
-  if (PyFloat_Check(o)) return Cell::of(PyFloat_AS_DOUBLE(o));
-  if (PyLong_Check(o)) {
-    const long long number = PyLong_AsLongLong(o);
-    if (number == -1 && PyErr_Occurred()) throw py::error_already_set();
-    return Cell::of(static_cast<int64_t>(number));
-  }
-  Py_ssize_t size = 0;
-  if (PyUnicode_Check(o)) {
-    const char* const text = PyUnicode_AsUTF8AndSize(o, &size);
-    if (!text) throw py::error_already_set();
-    return Cell::of(std::string_view(text, static_cast<size_t>(size)));
-  }
-  if (PyBytes_Check(o))
-    return Cell::of_bytes({PyBytes_AS_STRING(o), static_cast<size_t>(PyBytes_GET_SIZE(o))});
-  unwrap(
-      Status(argument_error({"a value of type ", Py_TYPE(o)->tp_name}, "int, float, bool, str, bytes or None",
-                            {"column '", column, "'"}, "convert the value")));
-  return {};
 }
 
 store::TableRows rows_of(const store::TableDecl& decl, const py::list& rows, int64_t ts_us) {
   store::TableRows out;
   std::vector<Cell> cells;
+  std::vector<py::object> held;  // what cells borrow from, of one row
   for (const py::handle& row : rows) {
     cells.assign(decl.columns.size(), Cell());
+    held.assign(decl.columns.size(), py::object());
     for (const auto& [key, value] : py::cast<py::dict>(row)) {
       const auto name = py::cast<std::string>(key);
-      cells[unwrap(store::column_at(decl, name))] = cell_of(value, name);
+      const size_t at = unwrap(store::column_at(decl, name));
+      cells[at] = cell_of(value, "column '" + name + "'", held[at]);
     }
     unwrap(store::add_row(decl, ts_us, cells, out));
   }
   return out;
-}
-
-// The vector becomes the array's memory.
-template <class T>
-py::array array_of(std::vector<T>&& values, const py::dtype& dtype = py::dtype::of<T>()) {
-  auto* const owned = new std::vector<T>(std::move(values));
-  const py::capsule owner(owned, [](void* p) { delete static_cast<std::vector<T>*>(p); });
-  return py::array(dtype, {owned->size()}, {sizeof(T)}, owned->data(), owner);
-}
-
-// Arrays of numbers; lists of str and bytes.
-py::object values_of(store::ReadColumn&& c) {
-  if (c.decl.type == CellType::f64) return array_of(std::move(c.floats));
-  if (c.decl.type == CellType::i64) return array_of(std::move(c.ints));
-  if (c.decl.type == CellType::boolean)
-    return array_of(std::vector<uint8_t>(c.ints.begin(), c.ints.end()), py::dtype::of<bool>());
-  py::list out(c.texts.size());
-  for (size_t i = 0; i < c.texts.size(); ++i) {
-    if (!c.present[i])
-      out[i] = py::none();
-    else if (c.decl.type == CellType::text)
-      out[i] = py::str(c.texts[i]);
-    else
-      out[i] = py::bytes(c.texts[i]);
-  }
-  return out;
-}
-
-// numbers, times, [(name, type, present, values)]
-py::tuple columns_of(store::TableColumns&& rows) {
-  py::list columns;
-  for (store::ReadColumn& c : rows.columns) {
-    const py::str name(c.decl.name);
-    const int type = static_cast<int>(c.decl.type);
-    const py::array present = array_of(std::vector<uint8_t>(c.present), py::dtype::of<bool>());
-    columns.append(py::make_tuple(name, type, present, values_of(std::move(c))));
-  }
-  return py::make_tuple(array_of(std::move(rows.numbers)), array_of(std::move(rows.ts)), columns);
 }
 
 py::tuple read(store::Tables& tables, const std::string& table, uint64_t from, std::optional<uint64_t> limit,
@@ -113,7 +47,7 @@ py::tuple read(store::Tables& tables, const std::string& table, uint64_t from, s
     const py::gil_scoped_release free;
     return tables.read(table, from, limit.value_or(UINT64_MAX), columns);
   }();
-  return columns_of(unwrap(std::move(rows)));
+  return as_python(unwrap(std::move(rows)));
 }
 
 py::tuple last(store::Tables& tables, const std::string& table, uint64_t count) {
@@ -121,14 +55,13 @@ py::tuple last(store::Tables& tables, const std::string& table, uint64_t count) 
     const py::gil_scoped_release free;
     return tables.last(table, count);
   }();
-  return columns_of(unwrap(std::move(rows)));
+  return as_python(unwrap(std::move(rows)));
 }
 
 py::dict told(const store::TableInfo& info) {
   py::dict out;
   py::list columns;
-  for (const store::ColumnDecl& c : info.decl.columns)
-    columns.append(py::make_tuple(c.name, static_cast<int>(c.type)));
+  for (const store::ColumnDecl& c : info.decl.columns) columns.append(py::make_tuple(c.name, c.type));
   out["name"] = info.decl.name;
   out["columns"] = columns;
   out["max_bytes"] = info.decl.max_bytes;

@@ -1,13 +1,10 @@
 // The topics of _core.stream, and the conversions they share.
 #pragma once
 
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include <deque>
 
+#include "pybind/cells.h"
 #include "pybind/enums.h"
-#include "pybind/errors.h"
 #include "stream/event/event_names.h"
 #include "stream/event/event_query.h"
 
@@ -31,7 +28,7 @@ void bind_stream_ipv(py::module_& m);
 using GivenQuery = std::tuple<uint64_t, std::optional<uint64_t>, std::optional<int64_t>,
                               std::optional<int64_t>, std::optional<uint64_t>, std::optional<uint64_t>>;
 stream::EventQuery query_of(const GivenQuery& given);
-using GivenField = std::tuple<std::string, int, int>;  // name, type, sensitivity
+using GivenField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 // What a catalogue is asked to declare; CoreError for a number that no enumeration has.
 stream::EventDecl event_decl(const std::string& name, int kind, const std::vector<GivenField>& fields);
 
@@ -48,9 +45,6 @@ class Contents {
   std::vector<stream::Value> values_;
   std::deque<std::string> texts_;
 };
-
-// A value by its Python type alone; a text is kept in `text`.
-stream::Value plain_value(py::handle given, std::string& text);
 
 py::dict event_dict(const stream::Event& event, const stream::Catalog& catalog);
 

@@ -9,7 +9,7 @@ EventDecl event_decl(const std::string& name, int kind, const std::vector<GivenF
   EventDecl declared{.name = name, .kind = enum_of(kind, EventKind::custom, "event kind"), .fields = {}};
   for (const auto& [field, type, sensitivity] : fields)
     declared.fields.push_back({.name = field,
-                               .type = enum_of(type, FieldType::text, "field type"),
+                               .type = type,
                                .sensitivity = enum_of(sensitivity, Sensitivity::secret, "sensitivity")});
   return declared;
 }
@@ -26,8 +26,7 @@ py::list events(const Catalog& catalog) {
   for (const EventDecl& event : catalog.events()) {
     py::list fields;
     for (const FieldDecl& field : event.fields)
-      fields.append(
-          py::make_tuple(field.name, static_cast<int>(field.type), static_cast<int>(field.sensitivity)));
+      fields.append(py::make_tuple(field.name, field.type, static_cast<int>(field.sensitivity)));
     out.append(py::make_tuple(event.name, static_cast<int>(event.kind), fields));
   }
   return out;
@@ -49,10 +48,11 @@ void bind_stream_catalog(py::module_& m) {
       .def("declare", declare, py::arg("name"), py::arg("kind"), py::arg("fields"))
       .def(
           "extend",
-          [](Catalog& c, const std::string& event, const std::string& field, int type, int sensitivity) {
+          [](Catalog& c, const std::string& event, const std::string& field, ColumnType type,
+             int sensitivity) {
             unwrap(
                 c.extend(event, {.name = field,
-                                 .type = enum_of(type, FieldType::text, "field type"),
+                                 .type = type,
                                  .sensitivity = enum_of(sensitivity, Sensitivity::secret, "sensitivity")}));
           },
           py::arg("event"), py::arg("field"), py::arg("type"), py::arg("sensitivity"))

@@ -9,7 +9,8 @@ using namespace walle::stream;
 
 namespace {
 
-using GivenField = std::tuple<std::string, int, uint32_t, int>;  // name, type, max size, highest sensitivity
+using GivenField =
+    std::tuple<std::string, ColumnType, uint32_t, int>;  // name, type, max size, highest sensitivity
 // task, feature, fields, bytes and sends a day, minimum events, consent, expiry
 using GivenPolicy = std::tuple<std::string, std::string, std::vector<GivenField>, int64_t, int64_t, int64_t,
                                std::string, int64_t>;
@@ -26,7 +27,7 @@ EgressPolicy policy_of(const GivenPolicy& given) {
                       .expires_ts = expires};
   for (const auto& [name, type, size, highest] : fields)
     policy.fields.push_back({.name = name,
-                             .type = enum_of(type, FeatureType::vector, "feature type"),
+                             .type = type,
                              .max_size = size,
                              .highest = enum_of(highest, Sensitivity::secret, "sensitivity")});
   return policy;

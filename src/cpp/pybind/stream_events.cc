@@ -15,7 +15,7 @@ namespace {
 Value integer_of(py::handle given, const FieldDecl& field) {
   const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(given.ptr()));
   if (!number) throw py::error_already_set();
-  if (field.type == FieldType::f64) {
+  if (field.type == ColumnType::real) {
     const double v = PyLong_AsDouble(number.ptr());
     if (!PyErr_Occurred()) return Value::of(v);
   } else {
@@ -59,14 +59,6 @@ Value Contents::value_of(py::handle given, const FieldDecl& field) {
          "int, float, bool, str or None", field, "convert it, a time for example to microseconds");
 }
 
-Value plain_value(py::handle given, std::string& text) {
-  if (py::isinstance<py::bool_>(given)) return Value::of(given.cast<bool>());
-  if (py::isinstance<py::int_>(given)) return Value::of(given.cast<int64_t>());
-  if (py::isinstance<py::float_>(given)) return Value::of(given.cast<double>());
-  text = given.cast<std::string>();
-  return Value::of(std::string_view(text));
-}
-
 std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, const py::object& given) {
   values_.clear();
   texts_.clear();
@@ -79,18 +71,6 @@ std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, co
   }
   return values_;
 }
-
-namespace {
-py::object object_of(const Value& value) {
-  switch (value.type) {
-    case FieldType::i64: return py::int_(value.i);
-    case FieldType::f64: return py::float_(value.d);
-    case FieldType::boolean: return py::bool_(value.i != 0);
-    case FieldType::text: return py::str(value.text.data(), value.text.size());
-  }
-  return py::none();
-}
-}  // namespace
 
 py::dict event_dict(const Event& event, const Catalog& catalog) {
   const EventDecl& declared = catalog.events()[event.event];

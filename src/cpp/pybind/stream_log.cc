@@ -75,10 +75,10 @@ void acknowledge_log(EventLog& log, const std::vector<Told>& seen) {
 uint64_t erase(EventLog& log, const std::optional<std::string>& event, const std::optional<std::string>& page,
                const std::optional<std::string>& field, const py::object& value) {
   here(log);
-  std::string text;  // of the value, until it has been looked for
+  py::object held;  // what the value borrows from, until it has been looked for
   const EraseRule rule = unwrap(erase_rule(log.catalog(), event, page, field));
   EraseRule given = rule;
-  if (!value.is_none()) given.value = plain_value(value, text);
+  if (!value.is_none()) given.value = cell_of(value, "value of what is erased", held);
   return unwrap(log.erase(given));
 }
 

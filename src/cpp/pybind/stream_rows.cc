@@ -1,4 +1,4 @@
-// _core.stream.Rows: rows with where they come from, which Python can hold and not make.
+// _core.stream.TracedBatch: rows with where they come from, which Python can hold and not make.
 #include "pybind/stream_batch.h"
 #include "stream/operators/traced_batch.h"
 
@@ -21,7 +21,7 @@ TracedBatch of_log(EventLog& log, const Names& fields, const GivenQuery& query, 
 }  // namespace
 
 void bind_stream_rows(py::module_& m) {
-  py::class_<TracedBatch>(m, "Rows", "Rows of known origin; nobody can change them.")
+  py::class_<TracedBatch>(m, "TracedBatch", "Rows of known origin; nobody can change them.")
       .def(py::init<>())
       .def_static("given", given, py::arg("columns"), py::arg("labels"),
                   "Rows by hand: personal at least, one event each.")

@@ -31,7 +31,7 @@ py::list lint(const std::string& text) {
 py::tuple trigger_names(const std::string& text) {
   const TriggerNames found = names_in(unwrap(parse_trigger(text)));
   py::dict fields;
-  for (const auto& [name, type] : found.fields) fields[py::str(name)] = static_cast<int>(type);
+  for (const auto& [name, type] : found.fields) fields[py::str(name)] = type;
   return py::make_tuple(found.events, found.pages, found.states, fields);
 }
 

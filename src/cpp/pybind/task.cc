@@ -13,24 +13,23 @@ using namespace walle::container;
 using stream::EventDecl;
 using stream::EventKind;
 using stream::FeatureField;
-using stream::FeatureType;
 using stream::FieldDecl;
-using stream::FieldType;
 using stream::Sensitivity;
 
 namespace {
 
 using GivenPhase = std::pair<uint32_t, uint32_t>;          // wall, cpu
 using GivenTrigger = std::pair<std::string, std::string>;  // name, text
-using GivenColumn = std::pair<std::string, int>;           // name, type
+using GivenColumn = std::pair<std::string, ColumnType>;    // name, type
 using GivenTable = std::tuple<std::string, std::vector<GivenColumn>, int64_t, int64_t>;
-using GivenFeatureField = std::tuple<std::string, int, uint32_t, int>;  // name, type, max size, highest
+using GivenFeatureField =
+    std::tuple<std::string, ColumnType, uint32_t, int>;  // name, type, max size, highest
 // name, fields, bytes and sends a day, minimum events, consent, expiry, graph
 using GivenFeature = std::tuple<std::string, std::vector<GivenFeatureField>, int64_t, int64_t, int64_t,
                                 std::string, int64_t, std::string>;
 // question, module, function, answers, limits, heap
 using GivenCloud = std::tuple<std::string, std::string, std::string, std::string, GivenPhase, uint64_t>;
-using GivenEventField = std::tuple<std::string, int, int>;  // name, type, sensitivity
+using GivenEventField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 using GivenEvent = std::tuple<std::string, int, std::vector<GivenEventField>>;
 
 // Reads members out of the dict; KeyError of Python for one that is missing, which walle_rt.task never
@@ -49,8 +48,7 @@ std::vector<store::TableDecl> tables_of(const std::vector<GivenTable>& given) {
   std::vector<store::TableDecl> out;
   for (const auto& [name, columns, bytes, age] : given) {
     out.push_back({.name = name, .columns = {}, .max_bytes = bytes, .max_age_us = age});
-    for (const auto& [column, type] : columns)
-      out.back().columns.push_back({column, enum_of(type, store::CellType::bytes, "column type")});
+    for (const auto& [column, type] : columns) out.back().columns.push_back({column, type});
   }
   return out;
 }
@@ -69,7 +67,7 @@ std::vector<EgressFeature> features_of(const std::string& task, const std::vecto
                    .graph = graph});
     for (const auto& [field, type, size, highest] : fields)
       out.back().policy.fields.push_back({.name = field,
-                                          .type = enum_of(type, FeatureType::vector, "feature type"),
+                                          .type = type,
                                           .max_size = size,
                                           .highest = enum_of(highest, Sensitivity::secret, "sensitivity")});
   }
@@ -81,9 +79,8 @@ std::vector<EventDecl> events_of(const std::vector<GivenEvent>& given) {
   for (const auto& [name, kind, fields] : given) {
     out.push_back({.name = name, .kind = enum_of(kind, EventKind::custom, "event kind"), .fields = {}});
     for (const auto& [field, type, label] : fields)
-      out.back().fields.push_back({.name = field,
-                                   .type = enum_of(type, FieldType::text, "field type"),
-                                   .sensitivity = enum_of(label, Sensitivity::secret, "sensitivity")});
+      out.back().fields.push_back(
+          {.name = field, .type = type, .sensitivity = enum_of(label, Sensitivity::secret, "sensitivity")});
   }
   return out;
 }
@@ -139,7 +136,7 @@ std::vector<GivenTable> given_tables(const Manifest& m) {
   std::vector<GivenTable> out;
   for (const store::TableDecl& t : m.tables) {
     std::vector<GivenColumn> columns;
-    for (const store::ColumnDecl& c : t.columns) columns.emplace_back(c.name, number(c.type));
+    for (const store::ColumnDecl& c : t.columns) columns.emplace_back(c.name, c.type);
     out.emplace_back(t.name, columns, t.max_bytes, t.max_age_us);
   }
   return out;
@@ -149,8 +146,7 @@ std::vector<GivenFeature> given_features(const Manifest& m) {
   std::vector<GivenFeature> out;
   for (const auto& [p, graph] : m.features) {
     std::vector<GivenFeatureField> fields;
-    for (const FeatureField& f : p.fields)
-      fields.emplace_back(f.name, number(f.type), f.max_size, number(f.highest));
+    for (const FeatureField& f : p.fields) fields.emplace_back(f.name, f.type, f.max_size, number(f.highest));
     out.emplace_back(p.feature, fields, p.bytes_per_day, p.sends_per_day, p.minimum_events, p.consent,
                      p.expires_ts, graph);
   }
@@ -161,7 +157,7 @@ std::vector<GivenEvent> given_events(const Manifest& m) {
   std::vector<GivenEvent> out;
   for (const EventDecl& e : m.events) {
     std::vector<GivenEventField> fields;
-    for (const FieldDecl& f : e.fields) fields.emplace_back(f.name, number(f.type), number(f.sensitivity));
+    for (const FieldDecl& f : e.fields) fields.emplace_back(f.name, f.type, number(f.sensitivity));
     out.emplace_back(e.name, number(e.kind), fields);
   }
   return out;

@@ -5,6 +5,7 @@
 #include "link/tunnel/ack_message.h"
 #include "link/tunnel/epoch_message.h"
 #include "link/tunnel/message.h"
+#include "pybind/cells.h"
 #include "pybind/device.h"
 #include "pybind/seconds.h"
 
@@ -35,50 +36,20 @@ auto told(const py::object& callback, const char* name, const Convert& convert) 
   return out;
 }
 
-py::object given_cell(const link::AnswerCell& cell) {
-  using Kind = link::AnswerCell::Kind;
-  switch (cell.kind) {
-    case Kind::absent: return py::none();
-    case Kind::integer: return py::int_(cell.integer);
-    case Kind::real: return py::float_(cell.real);
-    case Kind::boolean: return py::bool_(cell.integer != 0);
-    case Kind::text: return py::str(cell.text);
-    case Kind::bytes: return py::bytes(cell.text);
-  }
-  return py::none();
-}
-
-link::AnswerCell cell_of(const std::string& column, const py::handle& value) {
-  using Kind = link::AnswerCell::Kind;
-  link::AnswerCell out;
-  out.column = column;
-  if (value.is_none()) return out;
-  if (py::isinstance<py::bool_>(value)) {
-    out.kind = Kind::boolean;
-    out.integer = value.cast<bool>() ? 1 : 0;
-  } else if (py::isinstance<py::int_>(value)) {
-    out.kind = Kind::integer;
-    out.integer = value.cast<int64_t>();
-  } else if (py::isinstance<py::float_>(value)) {
-    out.kind = Kind::real;
-    out.real = value.cast<double>();
-  } else if (py::isinstance<py::str>(value)) {
-    out.kind = Kind::text;
-    out.text = value.cast<std::string>();
-  } else if (py::isinstance<py::bytes>(value)) {
-    out.kind = Kind::bytes;
-    out.text = std::string(value.cast<py::bytes>());
-  } else {
-    throw py::type_error("column '" + column + "': None, bool, int, float, str or bytes");
-  }
-  return out;
+link::AnswerCell answer_cell(const std::string& column, const py::handle& value) {
+  py::object held;
+  const std::string where = "column '" + column + "' of an answer";
+  const Cell cell = cell_of(value, where, held);
+  if (cell.is(ColumnType::vector))
+    throw CoreError(argument_error("a vector", "None, bool, int, float, str or bytes", where, "convert it"));
+  return {.column = column, .value = cell};
 }
 
 py::list given_rows(const std::vector<link::AnswerRow>& rows) {
   py::list out;
   for (const link::AnswerRow& row : rows) {
     py::dict cells;
-    for (const link::AnswerCell& cell : row) cells[py::str(cell.column)] = given_cell(cell);
+    for (const link::AnswerCell& cell : row) cells[py::str(cell.column)] = object_of(cell.value.cell());
     out.append(cells);
   }
   return out;
@@ -109,7 +80,7 @@ py::bytes pack_answer(const std::string& stream, uint64_t seq, uint64_t number, 
   for (const py::dict& row : rows) {
     answer.rows.emplace_back();
     for (const auto& [column, value] : row)
-      answer.rows.back().push_back(cell_of(column.cast<std::string>(), value));
+      answer.rows.back().push_back(answer_cell(column.cast<std::string>(), value));
   }
   return py::bytes(unwrap(link::pack_answer(answer)));
 }

@@ -9,29 +9,20 @@
 #include <vector>
 
 #include "base/status.h"
+#include "tensor/table.h"
 
 namespace walle::store {
 
-enum class ColumnType : uint8_t { ints, floats, texts };
-
-// One of the three vectors is filled, by type. A variant would save 48 bytes a column and cost a visit at
-// every access.
+// An integer, float, boolean, text or bytes column; it may have fewer rows than the segment.
 struct SegmentColumn {
   std::string name;
-  ColumnType type = ColumnType::ints;
-  std::vector<int64_t> ints;
-  std::vector<double> floats;
-  std::vector<std::string> texts;
-  size_t size() const {
-    return type == ColumnType::ints ? ints.size() : type == ColumnType::floats ? floats.size() : texts.size();
-  }
+  tensor::Column cells;
 };
 
 struct Segment {
   uint64_t first_seq = 0, rows = 0;
   int64_t min_ts = 0, max_ts = 0;
   std::vector<SegmentColumn> columns;
-  const SegmentColumn* find(std::string_view name) const;
 };
 
 std::string encode_segment(const Segment& segment);
@@ -51,23 +42,23 @@ class SegmentReader {
   int64_t min_ts() const { return segment_.min_ts; }
   int64_t max_ts() const { return segment_.max_ts; }
   // nullptr when there is none; valid as long as the reader.
-  Result<const SegmentColumn*> find(std::string_view name);
+  Result<const tensor::Column*> find(std::string_view name);
   // Number of columns, and how many of them have been unpacked.
   size_t columns() const { return columns_.size(); }
   size_t unpacked() const;
 
  private:
-  struct Column {
+  struct Packed {  // a column as it is stored
     std::string_view name, head, stored;
     size_t at = 0;  // in the bytes
     uint32_t crc = 0;
-    std::optional<SegmentColumn> read;
+    std::optional<tensor::Column> read;
   };
   friend Result<Segment> decode_segment(std::string_view bytes);
-  Status unpack(Column& column);
+  Status unpack(Packed& column);
 
   Segment segment_;  // without its columns
-  std::vector<Column> columns_;
+  std::vector<Packed> columns_;
   int64_t room_ = 0;  // bytes that values may yet take
 };
 

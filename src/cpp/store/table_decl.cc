@@ -8,15 +8,12 @@
 namespace walle::store {
 
 namespace {
-constexpr std::string_view kTypeNames[] = {"i64", "f64", "bool", "text", "bytes"};
 constexpr size_t kColumnBytes = 5;  // of a column in a declaration, at least: type and size of its name
 
 Error bad_table(const TableDecl& decl, Text given, Text expected, Text next) {
   return argument_error(given, expected, {"result table ", base::shown_name(decl.name)}, next);
 }
 }  // namespace
-
-std::string_view cell_type_name(CellType type) { return kTypeNames[static_cast<size_t>(type)]; }
 
 std::optional<size_t> TableDecl::find(std::string_view column) const {
   // Linear: tens of columns, and names differ in their first bytes.
@@ -48,9 +45,9 @@ Status check_table(const TableDecl& decl) {
   for (const ColumnDecl& c : decl.columns) {
     WALLE_TRY(
         base::check_name(base::NameKind::column, c.name, "result table " + base::shown_name(decl.name)));
-    if (static_cast<size_t>(c.type) >= std::size(kTypeNames))
+    if (c.type > ColumnType::bytes)
       return bad_table(decl, {"type ", static_cast<int>(c.type), " of column ", c.name},
-                       "i64, f64, bool, text or bytes", "correct the type");
+                       "int, float, bool, text or bytes", "correct the type");
     if (std::ranges::count(decl.columns, c.name, &ColumnDecl::name) > 1)
       return bad_table(decl, {"two columns named ", base::shown_name(c.name)}, "a name of its own for each",
                        "rename one of them");
@@ -61,14 +58,14 @@ Status check_table(const TableDecl& decl) {
 Status check_growth(const TableDecl& before, const TableDecl& after) {
   for (size_t i = 0; i < before.columns.size(); ++i) {
     const ColumnDecl& old = before.columns[i];
-    const std::string expected = std::string(cell_type_name(old.type)) + " " + base::shown_name(old.name) +
+    const std::string expected = std::string(column_type_name(old.type)) + " " + base::shown_name(old.name) +
                                  " as column " + std::to_string(i + 1) + ", which has rows already";
     if (i >= after.columns.size())
       return bad_table(after, {"no column ", base::shown_name(old.name)}, expected,
                        "keep the columns that are there, or give the table another name");
     if (!(after.columns[i] == old))
       return bad_table(after,
-                       {cell_type_name(after.columns[i].type), " ", base::shown_name(after.columns[i].name)},
+                       {column_type_name(after.columns[i].type), " ", base::shown_name(after.columns[i].name)},
                        expected, "add new columns behind the others, or give the table another name");
   }
   return {};
@@ -93,8 +90,8 @@ bool read_table(base::ByteReader& in, TableDecl& out) {
   if (columns > kMaxTableColumns) in.fail();
   for (uint32_t i = 0; i < columns && in.ok(); ++i) {
     const auto type = in.get<uint8_t>();
-    if (type >= std::size(kTypeNames)) in.fail();
-    out.columns.push_back({.name = std::string(in.text()), .type = static_cast<CellType>(type)});
+    if (type > static_cast<uint8_t>(ColumnType::bytes)) in.fail();
+    out.columns.push_back({.name = std::string(in.text()), .type = static_cast<ColumnType>(type)});
   }
   return in.ok() && check_table(out).ok();
 }

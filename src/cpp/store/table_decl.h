@@ -12,19 +12,16 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "tensor/cell.h"
 
 namespace walle::store {
-
-// Numbers are stored: new ones are added behind.
-enum class CellType : uint8_t { i64, f64, boolean, text, bytes };
-std::string_view cell_type_name(CellType type);  // "i64", "f64", "bool", "text", "bytes"
 
 inline constexpr size_t kMaxTableColumns = 64;
 inline constexpr size_t kMaxTables = 1024;  // of one folder
 
 struct ColumnDecl {
   std::string name;
-  CellType type = CellType::i64;
+  ColumnType type = ColumnType::integer;  // not a vector
   bool operator==(const ColumnDecl&) const = default;
 };
 

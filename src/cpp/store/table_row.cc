@@ -3,34 +3,21 @@
 #include <cstring>
 
 #include "base/utf8.h"
+#include "tensor/table.h"
 
 namespace walle::store {
 
 namespace {
-using Kind = Cell::Kind;
-
-constexpr std::string_view kCellNames[] = {"nothing", "an integer", "a float", "a bool", "a text", "bytes"};
-constexpr std::string_view kColumnNames[] = {"an integer (i64)", "a float (f64)", "a bool", "a text",
-                                             "bytes"};
 constexpr size_t kTimeBytes = sizeof(int64_t);
 constexpr size_t kVarintBytes = 5;  // of a size below 2^32, at most
 
-size_t mask_bytes(size_t columns) { return (columns + 7) / 8; }
-
-bool fits(CellType type, Kind kind) {
-  switch (type) {
-    case CellType::i64: return kind == Kind::integer;
-    case CellType::f64: return kind == Kind::real || kind == Kind::integer;
-    case CellType::boolean: return kind == Kind::boolean;
-    case CellType::text: return kind == Kind::text;
-    case CellType::bytes: return kind == Kind::bytes;
-  }
-  return false;
+bool fits(ColumnType type, const Cell& c) {
+  return c.type == type || (type == ColumnType::real && c.type == ColumnType::integer);
 }
 
-Error wrong_cell(const TableDecl& decl, size_t column, Kind given) {
-  return argument_error(kCellNames[static_cast<size_t>(given)],
-                        {kColumnNames[static_cast<size_t>(decl.columns[column].type)], ", or nothing"},
+Error wrong_cell(const TableDecl& decl, size_t column, const Cell& given) {
+  return argument_error({"a value of type ", column_type_name(given.type)},
+                        {column_type_name(decl.columns[column].type), ", or nothing"},
                         {"column '", decl.columns[column].name, "' of result table '", decl.name, "'"},
                         "convert the value, or declare the column with the other type")
       .of_kind(base::ErrorKind::wrong_type);
@@ -42,17 +29,17 @@ Error too_large(const TableDecl& decl, size_t bytes) {
 }
 
 // The most that the row can take; an error for a cell that does not belong into its column.
-Result<size_t> checked_size(const TableDecl& decl, std::span<const Cell> cells) {
-  size_t size = kTimeBytes + mask_bytes(decl.columns.size());
+Result<size_t> checked_size(const TableDecl& decl, tensor::Row cells) {
+  size_t size = kTimeBytes + tensor::mark_bytes(decl.columns.size());
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& c = cells[i];
-    if (c.kind == Kind::absent) continue;
-    if (!fits(decl.columns[i].type, c.kind)) return wrong_cell(decl, i, c.kind);
+    if (!c.present) continue;
+    if (!fits(decl.columns[i].type, c)) return wrong_cell(decl, i, c);
     size += kTimeBytes;  // of a number; what a text's size takes is less
-    if (c.kind != Kind::text && c.kind != Kind::bytes) continue;
+    if (!tensor::has_bytes(c.type)) continue;
     size += c.text.size();
     if (size > kMaxRowBytes) return too_large(decl, size);  // before a large text is looked through
-    if (c.kind == Kind::text && !base::valid_utf8(c.text))
+    if (c.type == ColumnType::text && !base::valid_utf8(c.text))
       return argument_error("a text that is not UTF-8", "UTF-8",
                             {"column '", decl.columns[i].name, "' of result table '", decl.name, "'"},
                             "declare the column as bytes");
@@ -66,38 +53,37 @@ char* put_varint(char* to, uint32_t value) {
   return to;
 }
 
-char* put_cell(char* to, CellType type, const Cell& c) {
-  if (type == CellType::boolean) {
-    *to = static_cast<char>(c.integer);
+char* put_cell(char* to, ColumnType type, const Cell& c) {
+  if (type == ColumnType::boolean) {
+    *to = static_cast<char>(c.i);
     return to + 1;
   }
-  if (type == CellType::i64) {
-    base::store_le(to, c.integer);
-    return to + sizeof c.integer;
+  if (type == ColumnType::integer) {
+    base::store_le(to, c.i);
+    return to + sizeof c.i;
   }
-  if (type == CellType::f64) {
-    base::store_le(to, c.kind == Kind::integer ? static_cast<double>(c.integer) : c.real);
-    return to + sizeof c.real;
+  if (type == ColumnType::real) {
+    base::store_le(to, *c.number());
+    return to + sizeof c.d;
   }
   to = put_varint(to, static_cast<uint32_t>(c.text.size()));
   std::memcpy(to, c.text.data(), c.text.size());
   return to + c.text.size();
 }
 
-Cell read_cell(base::ByteReader& in, CellType type) {
-  if (type == CellType::i64) return Cell::of(in.get<int64_t>());
-  if (type == CellType::f64) return Cell::of(in.get<double>());
-  if (type == CellType::boolean) {
+Cell read_cell(base::ByteReader& in, ColumnType type) {
+  if (type == ColumnType::integer) return Cell::of(in.get<int64_t>());
+  if (type == ColumnType::real) return Cell::of(in.get<double>());
+  if (type == ColumnType::boolean) {
     const auto value = in.get<uint8_t>();
     if (value > 1) in.fail();
     return Cell::of(value == 1);
   }
-  const std::string_view text = in.bytes(in.varint());
-  return type == CellType::text ? Cell::of(text) : Cell::of_bytes(text);
+  return Cell::of_bytes(in.bytes(in.varint()), type);
 }
 }  // namespace
 
-Status add_row(const TableDecl& decl, int64_t ts_us, std::span<const Cell> cells, TableRows& rows) {
+Status add_row(const TableDecl& decl, int64_t ts_us, tensor::Row cells, TableRows& rows) {
   if (cells.size() > decl.columns.size())
     return argument_error({cells.size(), " values"}, {"at most ", decl.columns.size()},
                           {"result table '", decl.name, "'"}, "leave out what has no column");
@@ -117,9 +103,9 @@ Status add_row(const TableDecl& decl, int64_t ts_us, std::span<const Cell> cells
   char* const start = rows.bytes.data() + before;
   base::store_le(start, ts_us);
   char* const mask = start + kTimeBytes;
-  char* to = mask + mask_bytes(columns);
+  char* to = mask + tensor::mark_bytes(columns);
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].kind == Kind::absent) continue;
+    if (!cells[i].present) continue;
     mask[i / 8] = static_cast<char>(mask[i / 8] | 1 << i % 8);
     to = put_cell(to, decl.columns[i].type, cells[i]);
   }
@@ -131,10 +117,10 @@ Status add_row(const TableDecl& decl, int64_t ts_us, std::span<const Cell> cells
 bool RowReader::next() {
   if (!in_.ok() || in_.left() == 0) return false;
   ts_ = in_.get<int64_t>();
-  const std::string_view mask = in_.bytes(mask_bytes(columns_.size()));
+  const std::string_view mask = in_.bytes(tensor::mark_bytes(columns_.size()));
   cells_.assign(columns_.size(), Cell());
   for (size_t i = 0; i < columns_.size() && in_.ok(); ++i)
-    if (static_cast<uint8_t>(mask[i / 8]) >> i % 8 & 1) cells_[i] = read_cell(in_, columns_[i].type);
+    if (tensor::marked(mask, i)) cells_[i] = read_cell(in_, columns_[i].type);
   return in_.ok();
 }
 

@@ -8,21 +8,6 @@
 
 namespace walle::store {
 
-// One value on its way into or out of a row; texts borrow from whoever made it.
-struct Cell {
-  enum class Kind : uint8_t { absent, integer, real, boolean, text, bytes } kind = Kind::absent;
-  int64_t integer = 0;  // and of a boolean: 0 or 1
-  double real = 0;
-  std::string_view text;  // and of bytes
-
-  static Cell of(int64_t value) { return {.kind = Kind::integer, .integer = value, .text = {}}; }
-  static Cell of(double value) { return {.kind = Kind::real, .real = value, .text = {}}; }
-  static Cell of(bool value) { return {.kind = Kind::boolean, .integer = value ? 1 : 0, .text = {}}; }
-  static Cell of(std::string_view value) { return {.kind = Kind::text, .text = value}; }
-  static Cell of(const char* value) { return of(std::string_view(value)); }
-  static Cell of_bytes(std::string_view value) { return {.kind = Kind::bytes, .text = value}; }
-};
-
 // Of one row, packed: what a table is for are results, and a commit must fit a quarter of its journal.
 inline constexpr size_t kMaxRowBytes = 256 << 10;
 
@@ -49,10 +34,9 @@ struct TableRowsView {
       : table(r.table), rows(r.rows), columns(r.columns), bytes(r.bytes) {}
 };
 
-// Checks and appends one row, whose cells are by position; those left out are absent. An integer may stand
-// in a column of floats. On an error `rows` is as it was. `rows.table` and `rows.columns` are set by the
-// first row.
-Status add_row(const TableDecl& decl, int64_t ts_us, std::span<const Cell> cells, TableRows& rows);
+// Checks and appends one row. An integer may stand in a column of floats. On an error `rows` is as it was.
+// `rows.table` and `rows.columns` are set by the first row.
+Status add_row(const TableDecl& decl, int64_t ts_us, tensor::Row cells, TableRows& rows);
 
 // Reads rows one after another. The cells of a row borrow from `bytes`.
 class RowReader {
@@ -62,7 +46,7 @@ class RowReader {
   bool next();
   bool ok() const { return in_.ok(); }
   int64_t ts() const { return ts_; }
-  std::span<const Cell> cells() const { return cells_; }
+  tensor::Row cells() const { return cells_; }
 
  private:
   std::span<const ColumnDecl> columns_;

@@ -19,6 +19,7 @@
 #include "base/env.h"
 #include "store/mirrored_file.h"
 #include "store/table_manifest.h"
+#include "store/table_row.h"
 #include "store/table_segment.h"
 
 namespace walle::store {

@@ -120,7 +120,7 @@ Status Tables::rebuild(const std::vector<std::string>& files) {
     }
     // The newest segment has all the columns that a table has grown.
     live->entry.decl.columns.clear();
-    for (const ReadColumn& c : rows->columns) live->entry.decl.columns.push_back(c.decl);
+    for (const TableColumn& c : rows->columns) live->entry.decl.columns.push_back(c.decl);
     live->entry.segments.push_back(segment_of(*rows, env_.file_size(dir_ + "/" + file)));
   }
   // Of a table without one whole segment nothing is known but its name.

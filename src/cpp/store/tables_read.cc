@@ -150,7 +150,7 @@ Result<TableColumns> Tables::last(const std::string& table, uint64_t count) {
   WALLE_ASSIGN(TableColumns rows, read(table, from));
   if (rows.rows() <= count) return rows;
   std::vector<ColumnDecl> columns;
-  for (const ReadColumn& c : rows.columns) columns.push_back(c.decl);
+  for (const TableColumn& c : rows.columns) columns.push_back(c.decl);
   TableColumns out = empty_columns(columns);
   append_rows(out, rows, rows.rows() - count, rows.rows());
   return out;

@@ -8,40 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import IntEnum
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from . import _core
 from .errors import ArgumentError
+from .table import ColumnType, Rows
+
+__all__ = ["ColumnType", "Loss", "ResultStore", "ResultTables", "Rows", "TableInfo"]
 
 __all__ = ["ColumnType", "ResultTables", "Rows", "TableInfo"]
 
 _US = 1_000_000
 _BATCH_ROWS = 4096  # read at once by rows(): what a table's segments have
-
-
-class ColumnType(IntEnum):
-    """What a column holds; any value may be absent (None)."""
-
-    I64 = 0
-    F64 = 1
-    BOOL = 2
-    TEXT = 3
-    BYTES = 4
-
-
-_TYPE_NAMES = {
-    "i64": ColumnType.I64,
-    "f64": ColumnType.F64,
-    "bool": ColumnType.BOOL,
-    "text": ColumnType.TEXT,
-    "bytes": ColumnType.BYTES,
-}
 
 
 @dataclass(frozen=True)
@@ -100,85 +79,6 @@ class Loss:
     cause: str
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Rows of a table as columns.
-
-    Attributes:
-        numbers: of the rows, ascending; shape [n], uint64.
-        times: when each row was made, in microseconds since 1970; shape [n], int64.
-        types: of the columns, by name, in order.
-    """
-
-    numbers: npt.NDArray[np.uint64]
-    times: npt.NDArray[np.int64]
-    types: dict[str, ColumnType]
-    _values: dict[str, Any] = field(repr=False)
-    _present: dict[str, npt.NDArray[np.bool_]] = field(repr=False)
-
-    def __len__(self) -> int:
-        """How many rows there are."""
-        return len(self.numbers)
-
-    def __getitem__(self, column: str) -> npt.NDArray[Any]:
-        """A column's values, shape [n]: int64, float64, bool, or objects (str, bytes or None).
-
-        A number that is absent reads as 0, or NaN in a column of floats; ``present`` tells the two apart.
-
-        Raises:
-            KeyError: no such column.
-        """
-        values = self._values[column]
-        if isinstance(values, list):
-            out = np.empty(len(values), dtype=object)
-            out[:] = values
-            return out
-        array: npt.NDArray[Any] = values
-        return np.where(self._present[column], array, np.nan) if array.dtype == np.float64 else array
-
-    def present(self, column: str) -> npt.NDArray[np.bool_]:
-        """Whether each row has a value in a column; shape [n], bool. KeyError: no such column."""
-        return self._present[column]
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows, each as a dict of its columns; None where there is no value."""
-        columns = {name: self._list(name) for name in self.types}
-        return [{name: values[i] for name, values in columns.items()} for i in range(len(self))]
-
-    def to_arrow(self) -> Any:
-        """A pyarrow.Table of ``number``, ``time`` and the columns. ImportError without pyarrow."""
-        pyarrow = import_module("pyarrow")
-        types = {
-            ColumnType.I64: pyarrow.int64(),
-            ColumnType.F64: pyarrow.float64(),
-            ColumnType.BOOL: pyarrow.bool_(),
-            ColumnType.TEXT: pyarrow.string(),
-            ColumnType.BYTES: pyarrow.binary(),
-        }
-        arrays = {"number": pyarrow.array(self.numbers), "time": pyarrow.array(self.times)}
-        for name, kind in self.types.items():
-            values = self._values[name]
-            # Arrow's mask is of what is not there.
-            mask = None if isinstance(values, list) else ~self._present[name]
-            arrays[name] = pyarrow.array(values, type=types[kind], mask=mask)
-        return pyarrow.table(arrays)
-
-    def to_pandas(self) -> Any:
-        """A pandas.DataFrame indexed by row number. ImportError without pandas."""
-        pandas = import_module("pandas")
-        columns: dict[str, Any] = {"time": pandas.to_datetime(self.times, unit="us", utc=True)}
-        for name in self.types:
-            whole = bool(self._present[name].all())
-            columns[name] = self[name] if whole else pandas.array(self._list(name))
-        return pandas.DataFrame(columns, index=pandas.Index(self.numbers, name="number"))
-
-    def _list(self, name: str) -> list[Any]:
-        values = self._values[name]
-        if isinstance(values, list):
-            return values
-        return [v if p else None for v, p in zip(values.tolist(), self._present[name].tolist(), strict=True)]
-
-
 class ResultTables:
     """The result tables of a folder, read beside whoever writes them.
 
@@ -221,22 +121,16 @@ class ResultTables:
             ArgumentError: no such table or column; the nearest name is told.
             ResourceError: the disk does not read.
         """
-        return _rows(self._reading().read(table, start, limit, list(columns)))
+        return Rows(*self._reading().read(table, start, limit, list(columns)))
 
     def last(self, table: str, count: int) -> Rows:
         """The newest ``count`` rows, oldest first. ArgumentError: no such table."""
-        return _rows(self._reading().last(table, count))
+        return Rows(*self._reading().last(table, count))
 
     def rows(self, table: str, start: int = 0) -> Iterator[dict[str, Any]]:
-        """Rows one after another, each a dict with ``number``, ``time`` and its columns."""
-        while True:
-            batch = self.read(table, start, _BATCH_ROWS)
-            for number, time, row in zip(
-                batch.numbers.tolist(), batch.times.tolist(), batch.to_dicts(), strict=True
-            ):
-                yield {"number": number, "time": time, **row}
-            if len(batch) < _BATCH_ROWS:
-                return
+        """Rows one after another, each a dict with its columns, ``_number`` and ``_ts``."""
+        while len(batch := self.read(table, start, _BATCH_ROWS)):
+            yield from batch
             start = int(batch.numbers[-1]) + 1
 
     def losses(self) -> list[Loss]:
@@ -285,22 +179,14 @@ class ResultStore(ResultTables):
 
         Args:
             table: 1 to 160 letters, digits, ``_``, ``-`` and ``.``.
-            columns: types by name: "i64", "f64", "bool", "text", "bytes".
+            columns: types by name: "int", "float", "bool", "text", "bytes".
             max_bytes: of its segments; the oldest leave, the newest stays.
             max_age_s: rows leave when all of their segment are older; None: never.
 
         Raises:
             ArgumentError: a name or type that is none, or columns that are not those of the rows there are.
         """
-        given = []
-        for name, kind in columns.items():
-            known = _TYPE_NAMES.get(kind) if isinstance(kind, str) else kind
-            if known is None:
-                types = ", ".join(_TYPE_NAMES)
-                raise ArgumentError.of(
-                    f"type {kind!r}", f"one of {types}", f"column '{name}'", "correct the type"
-                )
-            given.append((name, int(known)))
+        given = [(name, str(kind)) for name, kind in columns.items()]
         age = 0 if max_age_s is None else round(max_age_s * _US)
         self._reading().declare(table, given, max_bytes, age)
 
@@ -321,7 +207,7 @@ class ResultStore(ResultTables):
             ResourceError: the disk is full; nothing was appended.
         """
         rows = [row] if isinstance(row, Mapping) else list(row)
-        self._reading().append(table, [{k: _plain(v) for k, v in r.items()} for r in rows])
+        self._reading().append(table, [dict(r) for r in rows])
 
     def sync(self) -> None:
         """Everything appended is on the disk when it returns."""
@@ -359,23 +245,8 @@ class ResultStore(ResultTables):
         return self._writer
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _info(told: Any) -> TableInfo:
     values = dict(told)
     age = values.pop("max_age_us")
     values["columns"] = {name: ColumnType(kind) for name, kind in told["columns"]}
     return TableInfo(max_age_s=age / _US if age else None, **values)
-
-
-def _rows(told: _core.results._Columns) -> Rows:
-    numbers, times, columns = told
-    return Rows(
-        numbers,
-        times,
-        {name: ColumnType(kind) for name, kind, _, _ in columns},
-        {name: values for name, _, _, values in columns},
-        {name: present for name, _, present, _ in columns},
-    )

@@ -50,9 +50,9 @@ class DeviceTest : public testing::Test {
   static stream::Catalog catalog() {
     stream::Catalog out;
     stream::EventDecl click{.name = "tap", .kind = stream::EventKind::custom, .fields = {}};
-    click.fields.push_back({.name = "item", .type = stream::FieldType::i64});
-    click.fields.push_back({.name = "price", .type = stream::FieldType::f64});
-    click.fields.push_back({.name = "label", .type = stream::FieldType::text});
+    click.fields.push_back({.name = "item", .type = ColumnType::integer});
+    click.fields.push_back({.name = "price", .type = ColumnType::real});
+    click.fields.push_back({.name = "label", .type = ColumnType::text});
     EXPECT_TRUE(out.declare(click).ok());
     return out;
   }
@@ -71,8 +71,7 @@ class DeviceTest : public testing::Test {
   }
   // The same with a table `rows` of one column.
   static Manifest with_table(Manifest m) {
-    m.tables = {
-        {.name = "rows", .columns = {{"item", store::CellType::i64}, {"text", store::CellType::text}}}};
+    m.tables = {{.name = "rows", .columns = {{"item", ColumnType::integer}, {"text", ColumnType::text}}}};
     return m;
   }
 
@@ -116,7 +115,7 @@ class DeviceTest : public testing::Test {
   std::vector<int64_t> items(const std::string& task) {
     Result<store::TableColumns> read = core_->commits().tables().read(table_name(task, "rows"));
     EXPECT_TRUE(read.ok()) << read.error().message();
-    return read.ok() ? read->columns[0].ints : std::vector<int64_t>();
+    return read.ok() ? read->columns[0].cells.integers() : std::vector<int64_t>();
   }
   TaskInfo info(const std::string& task) {
     Result<TaskInfo> got = core_->task(task);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <thread>
 
+#include "columns.h"
 #include "container/device_case.h"
 #include "ir/walle_file.h"
 
@@ -127,7 +128,7 @@ Manifest model_task() {
   m.execute_model = "models/relu.walle";
   m.postprocess = "after";
   m.imports = {"walle"};
-  m.tables = {{.name = "rows", .columns = {{"item", store::CellType::i64}}}};
+  m.tables = {{.name = "rows", .columns = {{"item", ColumnType::integer}}}};
   return m;
 }
 
@@ -302,7 +303,7 @@ TEST_F(DeviceTest, PhasesOfTwoVersionsNeverMix) {
   EXPECT_EQ(items("swap"), first(3));
   EXPECT_EQ(info("swap").failures, 0u) << info("swap").error;
   const auto rows = core_->commits().tables().read(table_name("swap", "rows"));
-  EXPECT_EQ(rows->columns[1].texts, std::vector<std::string>(3, "two"));
+  EXPECT_EQ(texts_of(rows->columns[1].cells), std::vector<std::string>(3, "two"));
 }
 
 TEST_F(DeviceTest, ReplacingUnderLoadLosesAndDoublesNothing) {

@@ -87,9 +87,9 @@ TEST_F(ClosableTest, TablesAreFoundByTaskAndName) {
   wait();
   const Result<store::TableColumns> all = device_->read("store", "rows", 0, UINT64_MAX);
   ASSERT_TRUE(all.ok()) << all.error().message();
-  EXPECT_EQ(all->columns[0].ints, (std::vector<int64_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(all->columns[0].cells.integers(), (std::vector<int64_t>{1, 2, 3, 4, 5}));
   EXPECT_EQ(device_->read("store", "rows", 4, 1)->numbers, std::vector<uint64_t>{4});  // from 4, inclusive
-  EXPECT_EQ(device_->last("store", "rows", 2)->columns[0].ints, (std::vector<int64_t>{4, 5}));
+  EXPECT_EQ(device_->last("store", "rows", 2)->columns[0].cells.integers(), (std::vector<int64_t>{4, 5}));
   EXPECT_EQ(device_->info("store", "rows")->rows, 5u);
   EXPECT_EQ(*device_->tables("store"), std::vector<std::string>{"rows"});
   const Result<store::TableColumns> near = device_->read("store", "row", 0, 1);

@@ -35,13 +35,13 @@ Manifest whole() {
   m.imports = {"json", "walle"};
   m.host_calls = {"walle.kv", "walle.log.info"};
   m.tables = {{.name = "visits",
-               .columns = {{"item", store::CellType::i64}, {"code", store::CellType::bytes}},
+               .columns = {{"item", ColumnType::integer}, {"code", ColumnType::bytes}},
                .max_bytes = 4096,
                .max_age_us = 1}};
   m.features = {{.policy = {.task = "ipv-1",
                             .feature = "ipv",
                             .fields = {{.name = "code",
-                                        .type = stream::FeatureType::vector,
+                                        .type = ColumnType::vector,
                                         .max_size = 32,
                                         .highest = Sensitivity::personal}},
                             .bytes_per_day = 4096,
@@ -52,10 +52,9 @@ Manifest whole() {
                  .graph = "page.graph"}};
   m.requires_facts = {"charging", "idle"};
   m.breaker = 3;
-  m.events = {
-      {.name = "exposure",
-       .kind = stream::EventKind::exposure,
-       .fields = {{.name = "item", .type = stream::FieldType::i64, .sensitivity = Sensitivity::open}}}};
+  m.events = {{.name = "exposure",
+               .kind = stream::EventKind::exposure,
+               .fields = {{.name = "item", .type = ColumnType::integer, .sensitivity = Sensitivity::open}}}};
   m.pages = {"item"};
   m.states = {"wifi"};
   return m;
@@ -88,7 +87,7 @@ TEST(Manifest, WhatIsPackedIsRead) {
   EXPECT_EQ(read.triggers[1].text, "daily 03:00");
   EXPECT_EQ(read.past, stream::Past::delivered);
   EXPECT_EQ(read.execute_limits.wall_ms, 600'000u);
-  EXPECT_EQ(read.tables[0].columns[1].type, store::CellType::bytes);
+  EXPECT_EQ(read.tables[0].columns[1].type, ColumnType::bytes);
   EXPECT_EQ(read.features[0].policy.task, "ipv-1");
   EXPECT_EQ(read.features[0].policy.fields[0].highest, Sensitivity::personal);
   EXPECT_EQ(read.features[0].graph, "page.graph");
@@ -138,8 +137,7 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"columns of table visits 0", [](Manifest& m) { m.tables[0].columns.clear(); }},
       {"column 'item' twice", [](Manifest& m) { m.tables[0].columns[1].name = "item"; }},
       {"column 'a-b'", [](Manifest& m) { m.tables[0].columns[1].name = "a-b"; }},
-      {"type of column code",
-       [](Manifest& m) { m.tables[0].columns[1].type = static_cast<store::CellType>(5); }},
+      {"type of column code", [](Manifest& m) { m.tables[0].columns[1].type = static_cast<ColumnType>(5); }},
       {"max_bytes of table visits", [](Manifest& m) { m.tables[0].max_bytes = 4095; }},
       {"max_bytes of table visits", [](Manifest& m) { m.tables[0].max_bytes = -1; }},
       {"max_age", [](Manifest& m) { m.tables[0].max_age_us = -1; }},
@@ -147,7 +145,7 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"fields of feature ipv 0", [](Manifest& m) { m.features[0].policy.fields.clear(); }},
       {"column ''", [](Manifest& m) { m.features[0].policy.fields[0].name = ""; }},
       {"column 'code' of feature",
-       [](Manifest& m) { m.features[0].policy.fields[0].type = static_cast<stream::FeatureType>(4); }},
+       [](Manifest& m) { m.features[0].policy.fields[0].type = static_cast<ColumnType>(4); }},
       {"budgets", [](Manifest& m) { m.features[0].policy.sends_per_day = -1; }},
       {"budgets", [](Manifest& m) { m.features[0].policy.minimum_events = 0; }},
       {"file '/x'", [](Manifest& m) { m.features[0].graph = "/x"; }},

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "columns.h"
 #include "container/device/package_version.h"
 #include "container/device_case.h"
 #include "link/crypto.h"
@@ -91,7 +92,7 @@ class PackageTest : public DeviceTest {
   std::vector<std::string> texts(const std::string& task) {
     Result<store::TableColumns> read = core_->commits().tables().read(table_name(task, "rows"));
     EXPECT_TRUE(read.ok()) << read.error().message();
-    return read.ok() ? read->columns[1].texts : std::vector<std::string>();
+    return read.ok() ? texts_of(read->columns[1].cells) : std::vector<std::string>();
   }
 
   std::string blobs_;

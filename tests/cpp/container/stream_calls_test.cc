@@ -32,8 +32,8 @@ class StreamCalls : public DeviceTest {
     EgressFeature feature;
     feature.policy.task = "shop";
     feature.policy.feature = "sums";
-    feature.policy.fields = {{"taps", stream::FeatureType::integer, 0, stream::Sensitivity::personal},
-                             {"largest", stream::FeatureType::real, 0, stream::Sensitivity::personal}};
+    feature.policy.fields = {{"taps", ColumnType::integer, 0, stream::Sensitivity::personal},
+                             {"largest", ColumnType::real, 0, stream::Sensitivity::personal}};
     feature.policy.bytes_per_day = 1 << 20;
     feature.policy.sends_per_day = 100;
     m.features = {feature};
@@ -58,8 +58,8 @@ TEST_F(StreamCalls, AFiringReadsItsSessionAndSendsWithItsResults) {
   ASSERT_EQ(records.size(), 3u);
   const auto last = stream::unpack_batch(records[2].bytes);
   ASSERT_TRUE(last.ok());
-  EXPECT_EQ(std::get<int64_t>(last->columns[0].cells[0]), 3);
-  EXPECT_EQ(std::get<double>(last->columns[1].cells[0]), 9);
+  EXPECT_EQ(last->columns[0].cells[0].i, 3);
+  EXPECT_EQ(last->columns[1].cells[0].d, 9);
 }
 
 TEST_F(StreamCalls, AFiringThatFailsSendsNothingAndItsBudgetIsBack) {

@@ -17,11 +17,11 @@ constexpr int64_t kTs = 1'700'000'000'000'000;
 
 TableDecl clicks(int64_t max_bytes = 1 << 20, int64_t max_age_us = 0) {
   return {.name = "clicks",
-          .columns = {{"user", CellType::text},
-                      {"count", CellType::i64},
-                      {"score", CellType::f64},
-                      {"new", CellType::boolean},
-                      {"code", CellType::bytes}},
+          .columns = {{"user", ColumnType::text},
+                      {"count", ColumnType::integer},
+                      {"score", ColumnType::real},
+                      {"new", ColumnType::boolean},
+                      {"code", ColumnType::bytes}},
           .max_bytes = max_bytes,
           .max_age_us = max_age_us};
 }
@@ -72,12 +72,12 @@ void expect_rows(const TableColumns& rows, uint64_t first, uint64_t last) {
     const size_t i = n - first;
     ASSERT_EQ(rows.numbers[i], n);
     EXPECT_EQ(rows.ts[i], kTs + static_cast<int64_t>(n));
-    EXPECT_EQ(rows.columns[0].texts[i], "user " + std::to_string(n % 7));
-    EXPECT_EQ(rows.columns[1].ints[i], static_cast<int64_t>(n));
-    EXPECT_EQ(rows.columns[2].present[i], n % 3 ? 1 : 0);
-    EXPECT_EQ(rows.columns[2].floats[i], n % 3 ? static_cast<double>(n) / 3 : 0);
-    EXPECT_EQ(rows.columns[3].ints[i], n % 2 == 0 ? 1 : 0);
-    EXPECT_EQ(rows.columns[4].texts[i], n % 4 ? std::string(n % 5, static_cast<char>(n)) : "");
+    EXPECT_EQ(rows.columns[0].cells[i].text, "user " + std::to_string(n % 7));
+    EXPECT_EQ(rows.columns[1].cells[i].i, static_cast<int64_t>(n));
+    EXPECT_EQ(rows.columns[2].cells.present(i), n % 3 ? 1 : 0);
+    EXPECT_EQ(rows.columns[2].cells[i].d, n % 3 ? static_cast<double>(n) / 3 : 0);
+    EXPECT_EQ(rows.columns[3].cells[i].i, n % 2 == 0 ? 1 : 0);
+    EXPECT_EQ(rows.columns[4].cells[i].text, n % 4 ? std::string(n % 5, static_cast<char>(n)) : "");
   }
 }
 
@@ -134,7 +134,7 @@ TEST(Tables, ReadsFromANumberOnAndTheLastOnes) {
   auto some = tables->read("clicks", 0, 5, {"score", "user"});
   ASSERT_EQ(some->columns.size(), 2u);
   EXPECT_EQ(some->columns[0].decl.name, "score");
-  EXPECT_EQ(some->columns[1].texts[2], "user 3");
+  EXPECT_EQ(some->columns[1].cells[2].text, "user 3");
 }
 
 TEST(Tables, SmallBatchesLeaveFewSegments) {
@@ -251,7 +251,7 @@ TEST(Tables, ColumnsGrowBehindTheOthers) {
   ASSERT_TRUE(tables->checkpoint(writer.frame(), 100).ok());
   writer.commit(10);
   TableDecl wider = clicks();
-  wider.columns.push_back({"late", CellType::text});
+  wider.columns.push_back({"late", ColumnType::text});
   ASSERT_TRUE(tables->declare(wider, writer.frame()).ok());
   TableRows rows;
   const Cell cells[] = {Cell(), Cell(), Cell(), Cell(), Cell(), Cell::of("here")};
@@ -260,16 +260,16 @@ TEST(Tables, ColumnsGrowBehindTheOthers) {
   for (int round = 0; round < 2; ++round) {
     auto read = tables->read("clicks");
     ASSERT_EQ(read->rows(), 21u);
-    EXPECT_EQ(read->columns[5].present[19], 0);
-    EXPECT_EQ(read->columns[5].texts[20], "here");
-    EXPECT_EQ(read->columns[0].present[20], 0);
+    EXPECT_EQ(read->columns[5].cells.present(19), 0);
+    EXPECT_EQ(read->columns[5].cells[20].text, "here");
+    EXPECT_EQ(read->columns[0].cells.present(20), 0);
     ASSERT_TRUE(tables->checkpoint(writer.frame() + 1, 100).ok());
   }
   TableDecl other = clicks();
-  other.columns[1].type = CellType::f64;
+  other.columns[1].type = ColumnType::real;
   auto refused = tables->declare(other, 30);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message().find("i64 'count'"), std::string::npos) << refused.error().message();
+  EXPECT_NE(refused.error().message().find("int 'count'"), std::string::npos) << refused.error().message();
 }
 
 TEST(Tables, ADroppedTableIsGoneAndItsFramesAreNotTheNextOnes) {
@@ -401,7 +401,7 @@ TEST(Tables, FlippedBitsAreToldOf) {
     for (const Loss& l : tables->losses()) lost += l.count;
     EXPECT_EQ(rows->rows() + lost, 70u);
     for (size_t i = 0; i < rows->rows(); ++i)
-      ASSERT_EQ(rows->columns[1].ints[i], static_cast<int64_t>(rows->numbers[i]));
+      ASSERT_EQ(rows->columns[1].cells[i].i, static_cast<int64_t>(rows->numbers[i]));
     tables = opened(env, Tables::Access::existing);
     uint64_t again = 0;
     for (const Loss& l : tables->losses()) again += l.count;
@@ -453,7 +453,7 @@ TEST(TableRow, WrongValuesAreRefusedAndLeaveTheRowsAlone) {
   RowReader reader(decl.columns, rows.bytes);
   ASSERT_TRUE(reader.next());
   ASSERT_TRUE(reader.next());
-  EXPECT_EQ(reader.cells()[2].real, 3.0);
+  EXPECT_EQ(reader.cells()[2].d, 3.0);
   ASSERT_TRUE(reader.next());
   EXPECT_FALSE(reader.next());
   EXPECT_TRUE(reader.ok());
@@ -479,7 +479,7 @@ TEST(TableDecl, MistakesAreNamed) {
     EXPECT_FALSE(check_table(decl).ok()) << name;
   }
   decl = clicks();
-  decl.columns.push_back({"user", CellType::i64});
+  decl.columns.push_back({"user", ColumnType::integer});
   EXPECT_NE(check_table(decl).error().message().find("two columns named 'user'"), std::string::npos);
   decl = clicks();
   decl.columns.resize(65);

@@ -7,8 +7,8 @@
 
 namespace walle::stream::testing {
 
-using Cells = std::vector<Cell>;
-inline const Cell kAbsent{};
+using Cells = std::vector<Scalar>;
+inline const Scalar kAbsent{};
 
 inline Cells ints(std::initializer_list<int64_t> values) { return {values.begin(), values.end()}; }
 inline Cells floats(std::initializer_list<double> values) { return {values.begin(), values.end()}; }
@@ -18,12 +18,23 @@ inline Cells texts(std::initializer_list<const char*> values) {
   return out;
 }
 
+inline tensor::Column typed(const Cells& values) {
+  tensor::Column out;
+  for (const Scalar& v : values) EXPECT_TRUE(out.push_back(v.cell()));
+  return out;
+}
+inline Cells cells_of(const tensor::Column& column) {
+  Cells out;
+  for (size_t row = 0; row < column.size(); ++row) out.emplace_back(column[row]);
+  return out;
+}
+
 inline Batch batch(std::vector<int64_t> ts, std::vector<std::pair<std::string, Cells>> columns) {
   Batch out;
   out.ts = std::move(ts);
   for (auto& [name, cells] : columns) {
     EXPECT_EQ(cells.size(), out.ts.size()) << name;
-    out.columns.push_back({name, Sensitivity::personal, std::move(cells)});
+    out.columns.push_back({name, Sensitivity::personal, typed(cells)});
   }
   return out;
 }
@@ -31,7 +42,7 @@ inline Batch batch(std::vector<int64_t> ts, std::vector<std::pair<std::string, C
 inline Cells column(const Batch& b, std::string_view name) {
   const auto at = b.find(name);
   EXPECT_TRUE(at) << "no column " << name;
-  return at ? b.columns[*at].cells : Cells{};
+  return at ? cells_of(b.columns[*at].cells) : Cells{};
 }
 
 inline void append(Batch& to, const Batch& from) {
@@ -40,8 +51,7 @@ inline void append(Batch& to, const Batch& from) {
   to.support.insert(to.support.end(), from.support.begin(), from.support.end());
   for (size_t c = 0; c < from.columns.size(); ++c) {
     to.columns[c].name = from.columns[c].name;
-    to.columns[c].cells.insert(to.columns[c].cells.end(), from.columns[c].cells.begin(),
-                               from.columns[c].cells.end());
+    EXPECT_TRUE(to.columns[c].cells.append(from.columns[c].cells, 0, from.rows()));
   }
 }
 
@@ -52,7 +62,10 @@ inline Batch slice(const Batch& b, size_t from, size_t to) {
   };
   Batch out;
   out.ts = part(b.ts);
-  for (const Column& c : b.columns) out.columns.push_back({c.name, c.sensitivity, part(c.cells), c.path});
+  for (const Column& c : b.columns) {
+    out.columns.push_back({c.name, c.sensitivity, tensor::Column(c.cells.type()), c.path});
+    EXPECT_TRUE(out.columns.back().cells.append(c.cells, from, to));
+  }
   return out;
 }
 

@@ -19,7 +19,7 @@ Catalog declared(std::vector<FieldDecl> fields) {
   return c;
 }
 
-FieldDecl field(const char* name, Sensitivity label, FieldType type = FieldType::i64) {
+FieldDecl field(const char* name, Sensitivity label, ColumnType type = ColumnType::integer) {
   return {.name = name, .type = type, .sensitivity = label};
 }
 
@@ -93,11 +93,11 @@ TEST(CatalogFile, AnOlderProgramOpensItsLogAndTakesNothingAway) {
   EXPECT_EQ(view.fields[2].name, "d");
   EXPECT_TRUE(log->catalog().find_event("later"));
   const auto wrong =
-      EventLog::open(env, "/log2", declared({field("a", Sensitivity::open, FieldType::text)}), kSmall);
+      EventLog::open(env, "/log2", declared({field("a", Sensitivity::open, ColumnType::text)}), kSmall);
   ASSERT_TRUE(wrong.ok());
   Catalog other = newer;
   EXPECT_FALSE(
-      other.adopt({"view", EventKind::custom, {field("a", Sensitivity::open, FieldType::text)}}).ok());
+      other.adopt({"view", EventKind::custom, {field("a", Sensitivity::open, ColumnType::text)}}).ok());
   EXPECT_FALSE(other.adopt({"view", EventKind::click, {}}).ok());
 }
 
@@ -127,12 +127,12 @@ TEST(Catalog, LabelsRiseAndAreLoweredForNewEventsOnly) {
 
 TEST(Catalog, AFieldIsAppendedWithoutTheOthers) {
   Catalog c = declared({field("a", Sensitivity::open), field("b", Sensitivity::secret)});
-  ASSERT_TRUE(c.extend("view", field("c", Sensitivity::open, FieldType::text)).ok());
+  ASSERT_TRUE(c.extend("view", field("c", Sensitivity::open, ColumnType::text)).ok());
   const EventDecl& view = c.events()[*c.find_event("view")];
   ASSERT_EQ(view.fields.size(), 3u);
   EXPECT_EQ(view.fields[1].sensitivity, Sensitivity::secret);
-  EXPECT_EQ(view.fields[2].type, FieldType::text);
-  EXPECT_FALSE(c.extend("view", field("a", Sensitivity::open, FieldType::text)).ok());
+  EXPECT_EQ(view.fields[2].type, ColumnType::text);
+  EXPECT_FALSE(c.extend("view", field("a", Sensitivity::open, ColumnType::text)).ok());
   EXPECT_FALSE(c.extend("nothing", field("a", Sensitivity::open)).ok());
   EXPECT_FALSE(c.extend("view", field("", Sensitivity::open)).ok());
 }

@@ -1,15 +1,15 @@
 #include "stream/egress/egress.h"
 
-#include <gtest/gtest.h>
-
 #include "base/fault_env.h"
 #include "base/names.h"
+#include "stream/batches.h"
 #include "stream/egress/feature_bytes.h"
 
 namespace walle::stream {
 namespace {
 
 using base::FaultEnv;
+using namespace testing;
 
 constexpr const char* kLedger = "/gate/ledger.walj";
 constexpr const char* kState = "/gate/egress.wals";
@@ -19,7 +19,7 @@ constexpr int64_t kSends = 3;
 TracedBatch made(int64_t value = 1) {
   Batch rows;
   rows.ts = {1};
-  rows.columns.push_back({.name = "x", .cells = {value}});
+  rows.columns.push_back({.name = "x", .cells = typed({value})});
   auto op = make_select({"x"});
   auto out = TracedBatch::push(**op, TracedBatch::given(std::move(rows)));
   EXPECT_TRUE(out.ok());
@@ -29,7 +29,7 @@ TracedBatch made(int64_t value = 1) {
 EgressPolicy policy(std::string task = "t", int64_t sends = kSends) {
   return {.task = std::move(task),
           .feature = "f",
-          .fields = {{.name = "x", .type = FeatureType::integer, .highest = Sensitivity::personal}},
+          .fields = {{.name = "x", .type = ColumnType::integer, .highest = Sensitivity::personal}},
           .bytes_per_day = 1 << 20,
           .sends_per_day = sends,
           .consent = ""};
@@ -58,7 +58,7 @@ TEST(EgressGate, RowsThatNoGraphMadeDoNotLeave) {
   ASSERT_FALSE(by_hand.ok());
   EXPECT_NE(by_hand.error().message().find("no graph made"), std::string::npos);
   EXPECT_TRUE(gate->send("t", "f", made().confirmed(rows)).ok());
-  rows.columns[0].cells = {int64_t{2}};
+  rows.columns[0].cells = typed({int64_t{2}});
   EXPECT_FALSE(gate->send("t", "f", made().confirmed(rows)).ok());
   EXPECT_EQ(gate->ledger().size(), 1u);
 }
@@ -363,17 +363,21 @@ TEST(EgressGate, AKeySealsLedgerAndState) {
 TEST(FeatureBytes, AreReadBack) {
   Batch rows;
   rows.ts = {1, -2};
-  rows.columns.push_back({.name = "n", .cells = {int64_t{-5}, std::monostate()}});
-  rows.columns.push_back({.name = "v", .cells = {Floats{1.5F, -0.0F}, std::string("\0x", 2)}});
-  rows.columns.push_back({.name = "d", .cells = {0.1, std::string()}});
+  rows.columns.push_back({.name = "n", .cells = typed({int64_t{-5}, kAbsent})});
+  rows.columns.push_back({.name = "v", .cells = typed({Floats{1.5F, -0.0F}, Floats{}})});
+  rows.columns.push_back({.name = "d", .cells = typed({0.1, -0.0})});
+  rows.columns.push_back({.name = "s", .cells = typed({std::string("\0x", 2), std::string()})});
+  rows.columns.push_back({.name = "b", .cells = typed({kAbsent, true})});
+  rows.columns.push_back({.name = "none", .cells = typed({kAbsent, kAbsent})});
   const std::string bytes = pack_batch(rows);
   const auto read = unpack_batch(bytes);
   ASSERT_TRUE(read.ok()) << read.error().message();
   EXPECT_EQ(read->ts, rows.ts);
-  ASSERT_EQ(read->columns.size(), 3u);
-  for (size_t c = 0; c < 3; ++c) {
+  ASSERT_EQ(read->columns.size(), rows.columns.size());
+  for (size_t c = 0; c < rows.columns.size(); ++c) {
     EXPECT_EQ(read->columns[c].name, rows.columns[c].name);
-    EXPECT_EQ(read->columns[c].cells, rows.columns[c].cells);
+    EXPECT_EQ(cells_of(read->columns[c].cells), cells_of(rows.columns[c].cells));
+    EXPECT_EQ(read->columns[c].cells.type(), rows.columns[c].cells.type());
     EXPECT_EQ(read->columns[c].sensitivity, Sensitivity::personal);
   }
   EXPECT_EQ(pack_batch(*read), bytes);
@@ -382,8 +386,9 @@ TEST(FeatureBytes, AreReadBack) {
 TEST(FeatureBytes, DamageIsAnErrorOrOtherRows) {
   Batch rows;
   rows.ts = {1, 2};
-  rows.columns.push_back({.name = "ab", .cells = {int64_t{5}, std::string("text")}});
-  rows.columns.push_back({.name = "c", .cells = {Floats{1, 2, 3}, 0.5}});
+  rows.columns.push_back({.name = "ab", .cells = typed({kAbsent, std::string("text")})});
+  rows.columns.push_back({.name = "c", .cells = typed({Floats{1, 2, 3}, Floats{}})});
+  rows.columns.push_back({.name = "d", .cells = typed({true, kAbsent})});
   const std::string good = pack_batch(rows);
   for (size_t size = 0; size < good.size(); ++size)
     EXPECT_FALSE(unpack_batch(good.substr(0, size)).ok()) << size;

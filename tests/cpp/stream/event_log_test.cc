@@ -18,10 +18,10 @@ Catalog shop() {
     if (!c.declare({name, kind, std::move(fields)}).ok()) std::abort();
   };
   declare("click", EventKind::click,
-          {{"item", FieldType::i64, Sensitivity::personal, 0},
-           {"price", FieldType::f64, Sensitivity::open, 0},
-           {"what", FieldType::text, Sensitivity::secret, 0},
-           {"sale", FieldType::boolean, Sensitivity::open, 0}});
+          {{"item", ColumnType::integer, Sensitivity::personal, 0},
+           {"price", ColumnType::real, Sensitivity::open, 0},
+           {"what", ColumnType::text, Sensitivity::secret, 0},
+           {"sale", ColumnType::boolean, Sensitivity::open, 0}});
   if (!c.page("home").ok() || !c.page("item").ok() || !c.state("wifi").ok()) std::abort();
   return c;
 }
@@ -65,7 +65,7 @@ void check(EventLog& log, uint64_t first, uint64_t last, int64_t now) {
       if (!m.values[i].present) continue;
       EXPECT_EQ(e.contents[i].type, m.values[i].type);
       EXPECT_EQ(e.contents[i].text, m.values[i].text);
-      if (m.values[i].type == FieldType::boolean) {
+      if (m.values[i].type == ColumnType::boolean) {
         EXPECT_EQ(e.contents[i].i, m.values[i].i);
       } else {
         EXPECT_EQ(e.contents[i].i, m.values[i].i);
@@ -349,7 +349,8 @@ TEST(EventLog, QuotaRemovesTheOldestSegments) {
 TEST(EventLog, LargeJournalsBecomeSeveralSegments) {
   FaultEnv env;
   Catalog c;
-  ASSERT_TRUE(c.declare({"note", EventKind::custom, {{"text", FieldType::text, Sensitivity::open, 0}}}).ok());
+  ASSERT_TRUE(
+      c.declare({"note", EventKind::custom, {{"text", ColumnType::text, Sensitivity::open, 0}}}).ok());
   auto log = EventLog::open(env, "/log", c, {64 << 20, 1 << 30, INT64_MAX / 4, 1 << 30, 1'000'000});
   ASSERT_TRUE(log.ok()) << log.error().message();
   const std::string text(kMaxTextBytes, 'x');

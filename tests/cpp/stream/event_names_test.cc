@@ -12,8 +12,8 @@ namespace {
 
 Catalog shop() {
   Catalog c;
-  const FieldDecl price{.name = "price", .type = FieldType::f64};
-  const FieldDecl item{.name = "item", .type = FieldType::i64};
+  const FieldDecl price{.name = "price", .type = ColumnType::real};
+  const FieldDecl item{.name = "item", .type = ColumnType::integer};
   if (!c.declare({"click", EventKind::click, {price, item}}).ok()) std::abort();
   if (!c.page("home").ok() || !c.state("wifi").ok()) std::abort();
   return c;

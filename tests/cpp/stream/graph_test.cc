@@ -61,7 +61,7 @@ void expect_same(const TracedBatch& a, const TracedBatch& b) {
   for (size_t c = 0; c < a.rows().columns.size(); ++c) {
     const Column &x = a.rows().columns[c], &y = b.rows().columns[c];
     ASSERT_EQ(x.name, y.name);
-    ASSERT_EQ(x.cells, y.cells) << x.name;
+    ASSERT_EQ(cells_of(x.cells), cells_of(y.cells)) << x.name;
     ASSERT_EQ(x.sensitivity, y.sensitivity) << x.name;
     ASSERT_EQ(x.path, y.path) << x.name;
   }
@@ -198,7 +198,7 @@ TEST(Graph, JoinsKeepABoundedNumberOfRows) {
   Graph graph = *Graph::make({{{JoinStep{{"k"}, 0, true, {}}}}});
   Batch many;
   many.ts.resize(kMaxJoinRows / 2 + 1);
-  many.columns.push_back({.name = "k", .cells = Cells(many.ts.size(), int64_t{1})});
+  many.columns.push_back({.name = "k", .cells = typed(Cells(many.ts.size(), int64_t{1}))});
   const TracedBatch rows = TracedBatch::given(std::move(many));
   ASSERT_TRUE(graph.push(rows, 1).ok());
   refuses(graph.push(rows, 1), "rows that wait for a join");

@@ -18,10 +18,11 @@ class IpvRows : public ::testing::Test {
   void SetUp() override {
     Catalog c;
     ASSERT_TRUE(
-        c.declare({"page_scroll", EventKind::page_scroll, {{.name = "depth", .type = FieldType::f64}}}).ok());
+        c.declare({"page_scroll", EventKind::page_scroll, {{.name = "depth", .type = ColumnType::real}}})
+            .ok());
     ASSERT_TRUE(
-        c.declare({"exposure", EventKind::exposure, {{.name = "item", .type = FieldType::i64}}}).ok());
-    ASSERT_TRUE(c.declare({"click", EventKind::click, {{.name = "item", .type = FieldType::i64}}}).ok());
+        c.declare({"exposure", EventKind::exposure, {{.name = "item", .type = ColumnType::integer}}}).ok());
+    ASSERT_TRUE(c.declare({"click", EventKind::click, {{.name = "item", .type = ColumnType::integer}}}).ok());
     for (const char* page : {"list", "item"}) ASSERT_TRUE(c.page(page).ok());
     log_ = EventLog::open(env_, "/log", c).value();
   }
@@ -58,13 +59,12 @@ TEST_F(IpvRows, AreTheFeatureOfEachPageToTheByte) {
   ASSERT_EQ(out.rows().rows(), pages_.size());
   const Cells features = column(out.rows(), "ipv"), instances = column(out.rows(), "page_instance");
   for (size_t i = 0; i < pages_.size(); ++i) {
-    const auto instance = static_cast<uint64_t>(std::get<int64_t>(instances[i]));
+    const auto instance = static_cast<uint64_t>(instances[i].cell().i);
     const PageEvents page = *PageEvents::read(*log_, instance);
     Floats expected(kIpvFloats);
     ipv_feature(page.events(), log_->catalog(), ipv_fields(log_->catalog()),
                 std::span<float, kIpvFloats>(expected.data(), kIpvFloats));
-    EXPECT_EQ(std::memcmp(expected.data(), std::get<Floats>(features[i]).data(), kIpvFloats * sizeof(float)),
-              0);
+    EXPECT_TRUE(identical(features[i].cell(), Cell::of(std::span<const float>(expected))));
     EXPECT_EQ(out.rows().support[i], static_cast<int64_t>(page.events().size()));
   }
   EXPECT_EQ(graph.late() + graph.outside(), 0u);

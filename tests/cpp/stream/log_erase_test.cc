@@ -30,7 +30,8 @@ bool mentions(FaultEnv& env, std::string_view text) {
     const auto segment = store::decode_segment(bytes);
     if (!segment.ok()) continue;
     for (const store::SegmentColumn& c : segment->columns)
-      if (std::ranges::find(c.texts, text) != c.texts.end()) return true;
+      for (size_t row = 0; row < c.cells.size(); ++row)
+        if (c.cells[row].text == text) return true;
   }
   return false;
 }

@@ -158,6 +158,23 @@ TEST(AsOfJoin, TakesTheNewestEarlierRowOfTheKey) {
   refuses(as_of_join(left, right, {"weight"}, 0), "as-of join, left");
 }
 
+TEST(Columns, HoldOneKindOfValueForEver) {
+  const auto of = [](const Cells& v) { return batch({1, 2}, {{"id", ints({1, 1})}, {"v", v}}); };
+  std::vector<std::unique_ptr<Operator>> all;
+  all.push_back(std::move(*make_state({StateKind::previous, {"id"}, "v", {}, "o", 8})));
+  all.push_back(
+      std::move(*make_window({WindowKind::whole, 0, 0, 0, 0, {"v"}, {{AggregateKind::count, "", "n"}}})));
+  for (const auto& op : all) {
+    push(*op, of({kAbsent, kAbsent}));
+    push(*op, of({int64_t{1}, kAbsent}));
+    push(*op, of({0.5, true}));
+    refuses(op->push(of(texts({"a", "b"}))), "column 'v' of type text");
+  }
+  const Batch keyed = finish(*all[1]);
+  EXPECT_EQ(column(keyed, "v"), (Cells{kAbsent, 0.5, int64_t{1}})) << "1, 1.0 and true are one key";
+  EXPECT_EQ(column(keyed, "n"), ints({3, 1, 2}));
+}
+
 TEST(Times, BeyondWhatCanBeCountedAreRefused) {
   const auto at = [](int64_t ts) {
     return batch({0, ts},

@@ -15,7 +15,7 @@ class PageEventsTest : public testing::Test {
  protected:
   void SetUp() override {
     Catalog c;
-    ASSERT_TRUE(c.declare({"click", EventKind::click, {{.name = "what", .type = FieldType::text}}}).ok());
+    ASSERT_TRUE(c.declare({"click", EventKind::click, {{.name = "what", .type = ColumnType::text}}}).ok());
     ASSERT_TRUE(c.page("item").ok());
     log_ = EventLog::open(env_, "/log", c).value();
   }

@@ -10,10 +10,10 @@ namespace walle::stream::testing {
 inline Catalog small_world() {
   Catalog c;
   for (const char* name : {"a", "b", "c"})
-    if (!c.declare(
-              {name,
-               EventKind::custom,
-               {{"x", FieldType::i64, Sensitivity::open, 0}, {"who", FieldType::text, Sensitivity::open, 0}}})
+    if (!c.declare({name,
+                    EventKind::custom,
+                    {{"x", ColumnType::integer, Sensitivity::open, 0},
+                     {"who", ColumnType::text, Sensitivity::open, 0}}})
              .ok())
       std::abort();
   for (const char* page : {"p", "q"})
@@ -112,7 +112,7 @@ class RandomCase {
 
  private:
   std::string event() { return std::string(1, static_cast<char>('a' + below(3))); }
-  Literal whole(int64_t v) { return {FieldType::i64, v, static_cast<double>(v), ""}; }
+  Literal whole(int64_t v) { return {ColumnType::integer, v, static_cast<double>(v), ""}; }
 
   void add(Predicate& p, PredicateOp op, std::string field, std::vector<Literal> literals = {},
            size_t left = 0, size_t right = 0) {
@@ -131,7 +131,7 @@ class RandomCase {
     if (chance(20)) {
       constexpr PredicateOp tests[] = {PredicateOp::contains, PredicateOp::starts_with,
                                        PredicateOp::ends_with};
-      add(p, tests[below(3)], "who", {{FieldType::text, 0, 0, chance(50) ? "u" : "v"}});
+      add(p, tests[below(3)], "who", {{ColumnType::text, 0, 0, chance(50) ? "u" : "v"}});
     } else if (chance(30)) {
       add(p, PredicateOp::value, "x");
       add(p, PredicateOp::number, "", {whole(1 + below(2))});
@@ -148,7 +148,7 @@ class RandomCase {
   Predicate comparison(const std::string& before) {
     Predicate p;
     add(p, PredicateOp::value, "x");
-    add(p, PredicateOp::reference, "x", {{FieldType::text, 0, 0, before}});
+    add(p, PredicateOp::reference, "x", {{ColumnType::text, 0, 0, before}});
     add(p, order(), "", {}, 0, 1);
     return p;
   }

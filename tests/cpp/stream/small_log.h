@@ -17,7 +17,7 @@ inline Catalog marks() {
   const auto made = c.declare(
       {.name = "mark",
        .kind = EventKind::custom,
-       .fields = {{.name = "n", .type = FieldType::i64}, {.name = "who", .type = FieldType::text}}});
+       .fields = {{.name = "n", .type = ColumnType::integer}, {.name = "who", .type = ColumnType::text}}});
   if (!made.ok() || !c.page("home").ok() || !c.page("cart").ok()) std::abort();
   return c;
 }

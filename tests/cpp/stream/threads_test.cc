@@ -19,7 +19,7 @@ TEST(Threads, AppendMaintainReadAndMatchBesideEachOther) {
   std::filesystem::remove_all(dir);
   Catalog catalog;
   ASSERT_TRUE(
-      catalog.declare({"mark", EventKind::custom, {{"n", FieldType::i64, Sensitivity::open, 0}}}).ok());
+      catalog.declare({"mark", EventKind::custom, {{"n", ColumnType::integer, Sensitivity::open, 0}}}).ok());
   auto opened =
       EventLog::open(Env::system(), dir.string(), catalog, {65536, 1 << 30, INT64_MAX / 4, 64, 10'000});
   ASSERT_TRUE(opened.ok()) << opened.error().message();

@@ -1,21 +1,21 @@
 #include "stream/operators/traced_batch.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 
 #include "base/fault_env.h"
+#include "stream/batches.h"
 
 namespace walle::stream {
 namespace {
 
 using base::FaultEnv;
+using namespace testing;
 using Origin = TracedBatch::Origin;
 
-Batch rows(std::vector<Cell> cells, Sensitivity label) {
+Batch rows(const Cells& cells, Sensitivity label) {
   Batch out;
   for (size_t i = 0; i < cells.size(); ++i) out.ts.push_back(static_cast<int64_t>(i));
-  out.columns.push_back({.name = "x", .sensitivity = label, .cells = std::move(cells)});
+  out.columns.push_back({.name = "x", .sensitivity = label, .cells = typed(cells)});
   return out;
 }
 
@@ -64,7 +64,7 @@ TEST(TracedBatch, SupposedColumnsTeachNothing) {
 
 TEST(TracedBatch, ChangedRowsAreByHand) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<Cell> cells{1.5, nan, std::string("a"), Floats{1, 2}, std::monostate()};
+  const Cells cells{1.5, nan, kAbsent, -0.0};
   const auto made = TracedBatch::push(*selecting(), TracedBatch::given(rows(cells, Sensitivity::personal)));
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made->confirmed(rows(cells, Sensitivity::open)).origin(), Origin::graph);
@@ -73,8 +73,8 @@ TEST(TracedBatch, ChangedRowsAreByHand) {
   EXPECT_EQ(made->confirmed(rows(cells, Sensitivity::secret)).rows().columns[0].sensitivity,
             Sensitivity::secret);
   for (size_t i = 0; i < cells.size(); ++i) {
-    std::vector<Cell> changed = cells;
-    changed[i] = int64_t{7};
+    Cells changed = cells;
+    changed[i] = i == 3 ? 0.0 : 7.0;
     EXPECT_EQ(made->confirmed(rows(changed, Sensitivity::open)).origin(), Origin::given) << i;
   }
   Batch later = rows(cells, Sensitivity::open);
@@ -96,6 +96,8 @@ TEST(TracedBatch, JoinedRowsTakeTheHigherLabelAndTheLowerOrigin) {
   EXPECT_EQ(both->rows().rows(), 2u);
   EXPECT_EQ(TracedBatch().followed_by(*made)->origin(), Origin::graph);
   EXPECT_EQ(made->followed_by(TracedBatch())->origin(), Origin::graph);
+  EXPECT_FALSE(made->followed_by(TracedBatch::given(rows({std::string("a")}, Sensitivity::open))).ok())
+      << "a text behind numbers";
   Batch other = rows({int64_t{1}}, Sensitivity::open);
   other.columns[0].name = "y";
   EXPECT_FALSE(made->followed_by(TracedBatch::given(other)).ok());
@@ -128,8 +130,7 @@ TEST(TracedBatch, RowsOfALogCarryTheLabelsOfTheirTime) {
   EXPECT_EQ(label(0, -1), Sensitivity::secret);
   EXPECT_EQ(label(1, 1), Sensitivity::secret);
   EXPECT_EQ(label(2, -1), Sensitivity::open);
-  EXPECT_EQ(TracedBatch::of_log(**log, {"x"}, {.from = 2}, -1)->rows().columns[4].cells,
-            std::vector<Cell>{int64_t{2}});
+  EXPECT_EQ(cells_of(TracedBatch::of_log(**log, {"x"}, {.from = 2}, -1)->rows().columns[4].cells), ints({2}));
   EXPECT_FALSE(TracedBatch::of_log(**log, {"y"}, {}, -1).ok());
   EXPECT_FALSE(TracedBatch::of_log(**log, {"x", "x"}, {}, -1).ok());
 }

@@ -16,17 +16,17 @@ TEST(TriggerNames, ComeFromEveryPlaceATriggerHasThem) {
   EXPECT_EQ(found.pages, (Names{"p", "q"}));
   EXPECT_EQ(found.states, (Names{"low", "wifi"}));
   EXPECT_EQ(found.fields,
-            (std::map<std::string, FieldType>{{"user", FieldType::text}, {"x", FieldType::f64}}));
+            (std::map<std::string, ColumnType>{{"user", ColumnType::text}, {"x", ColumnType::real}}));
 }
 
 TEST(TriggerNames, LiteralsSuggestTheTypesOfFields) {
   const TriggerNames found =
       names("a[i == 1 and f < 0.5 and t in (\"u\", \"v\") and b == true and exists e] scope by(i)");
-  EXPECT_EQ(found.fields, (std::map<std::string, FieldType>{{"b", FieldType::boolean},
-                                                            {"e", FieldType::f64},
-                                                            {"f", FieldType::f64},
-                                                            {"i", FieldType::f64},
-                                                            {"t", FieldType::text}}));
+  EXPECT_EQ(found.fields, (std::map<std::string, ColumnType>{{"b", ColumnType::boolean},
+                                                             {"e", ColumnType::real},
+                                                             {"f", ColumnType::real},
+                                                             {"i", ColumnType::real},
+                                                             {"t", ColumnType::text}}));
 }
 
 TEST(TriggerNames, WildcardsAndTimersNameNothing) {

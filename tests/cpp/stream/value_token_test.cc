@@ -12,10 +12,10 @@ Catalog typed_world() {
   Catalog c;
   const EventDecl shown{"shown",
                         EventKind::custom,
-                        {{"item", FieldType::i64, Sensitivity::open, 0},
-                         {"price", FieldType::f64, Sensitivity::open, 0},
-                         {"brand", FieldType::text, Sensitivity::open, 0},
-                         {"sale", FieldType::boolean, Sensitivity::open, 0}}};
+                        {{"item", ColumnType::integer, Sensitivity::open, 0},
+                         {"price", ColumnType::real, Sensitivity::open, 0},
+                         {"brand", ColumnType::text, Sensitivity::open, 0},
+                         {"sale", ColumnType::boolean, Sensitivity::open, 0}}};
   EXPECT_TRUE(c.declare(shown).ok());
   EXPECT_TRUE(c.declare({"buy", EventKind::custom, shown.fields}).ok());
   EXPECT_TRUE(c.page("home").ok());

@@ -18,7 +18,7 @@ using Rows = std::vector<Row>;
 Rows read(const Batch& b) {
   Rows out;
   for (size_t r = 0; r < b.rows(); ++r) {
-    const auto at = [&](const char* name) { return std::get<int64_t>(column(b, name)[r]); };
+    const auto at = [&](const char* name) { return column(b, name)[r].cell().i; };
     out.push_back({at("window_start"), at("window_end"), at("revision"), at("n")});
     EXPECT_EQ(b.ts[r], at("window_end"));
     EXPECT_EQ(b.support[r], at("n"));
@@ -105,7 +105,7 @@ TEST(Page, ClosesAtItsExitOrAfterTheIdleTime) {
                                texts({"page_enter", "page_enter", "page_exit", "click"})))),
             (Rows{{0, 7, 0, 2}}));
   EXPECT_EQ(w->outside(), 1u) << "instance 0 is no page";
-  EXPECT_EQ(read(push(*w, page({9}, {Cell{}}, texts({"click"})))), Rows{});
+  EXPECT_EQ(read(push(*w, page({9}, {kAbsent}, texts({"click"})))), Rows{});
   EXPECT_EQ(w->outside(), 2u);
   EXPECT_EQ(read(push(*w, page({10}, ints({1}), texts({"click"})))), Rows{});
   EXPECT_EQ(w->late(), 1u) << "after the exit";

@@ -88,8 +88,8 @@ static walle_device_t* open_device(char** arguments, walle_error_t* error) {
 }
 
 static void records_and_reads(char** arguments) {
-  static const walle_field_t fields[] = {{"price", WALLE_FIELD_I64, WALLE_OPEN},
-                                         {"name", WALLE_FIELD_TEXT, WALLE_PERSONAL}};
+  static const walle_field_t fields[] = {{"price", WALLE_COLUMN_INT, WALLE_OPEN},
+                                         {"name", WALLE_COLUMN_TEXT, WALLE_PERSONAL}};
   walle_error_t error;
   walle_device_rows_t* rows = NULL;
   walle_device_tasks_t* tasks = NULL;
@@ -113,10 +113,10 @@ static void records_and_reads(char** arguments) {
           "every firing left a row");
   price = walle_device_rows_find(rows, "price");
   name = walle_device_rows_find(rows, "name");
-  promise(price && price->type == WALLE_CELL_I64 && price->present[9] && price->integers[9] == 10 &&
+  promise(price && price->type == WALLE_COLUMN_INT && price->present[9] && price->ints[9] == 10 &&
               walle_device_rows_numbers(rows)[9] == 10 && walle_device_rows_times(rows)[9] > 0,
           "numbers are in columns");
-  promise(name && name->type == WALLE_CELL_TEXT && name->texts[0].size == 3 &&
+  promise(name && name->type == WALLE_COLUMN_TEXT && name->texts[0].size == 3 &&
               memcmp(name->texts[0].data, "odd", 4) == 0,
           "texts are, too");
   promise(walle_device_rows_find(rows, "absent") == NULL, "there are no other columns");
@@ -157,7 +157,7 @@ static void goes_on(char** arguments) {
   promise(fine(walle_device_wait(device, 30000, &idle, &error), &error) && idle, "the task is done");
   promise(fine(walle_device_read(device, "shop", "sales", 11, 0, &rows, &error), &error) &&
               walle_device_rows_count(rows) == 1 &&
-              walle_device_rows_find(rows, "price")->integers[0] == 1011,
+              walle_device_rows_find(rows, "price")->ints[0] == 1011,
           "the new version has run");
   walle_device_rows_free(rows);
   promise(fine(walle_device_remove(device, "shop", &error), &error), "the task is removed");

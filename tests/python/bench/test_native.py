@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from _bench import Appender, Matching, ipv_ns
 
-from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream import Catalog, EventKind, ColumnType
 from walle_rt.stream._ipv import IpvEncoder
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._triggers import TriggerSet
@@ -17,7 +17,7 @@ T0 = 1_700_000_000_000_000
 
 
 def world() -> Catalog:
-    catalog = Catalog().declare("click", EventKind.CLICK, {"item": FieldType.INT, "text": FieldType.TEXT})
+    catalog = Catalog().declare("click", EventKind.CLICK, {"item": ColumnType.INT, "text": ColumnType.TEXT})
     return catalog.page("home", "item")
 
 

@@ -22,7 +22,7 @@ from walle_rt.cloud.phase import AnswerStore, CloudPhase
 from walle_rt.cloud.sink import Endpoint, Sink, SinkStore
 from walle_rt.device import Device
 from walle_rt.device._tunnel import Tunnel
-from walle_rt.stream import Catalog, FieldType, Graph, Sensitivity
+from walle_rt.stream import Catalog, ColumnType, Graph, Sensitivity
 from walle_rt.task import Task
 from walle_rt.task._package import PackedTask
 
@@ -101,7 +101,7 @@ def pack(scratch: Path, version: str = "1.0.0", cloud: str = CLOUD, wall_ms: int
 
 def catalog() -> Catalog:
     open_ = Sensitivity.OPEN
-    fields = {"n": (FieldType.INT, open_), "text": (FieldType.TEXT, open_), "secret": FieldType.TEXT}
+    fields = {"n": (ColumnType.INT, open_), "text": (ColumnType.TEXT, open_), "secret": ColumnType.TEXT}
     return Catalog().declare("say", fields=fields)
 
 

@@ -22,22 +22,20 @@ STORED, REFUSED, UNKNOWN = 0, 1, 2
 
 def batch(**columns: object) -> bytes:
     """One row as pack_batch writes it."""
-    out = struct.pack("<I", len(columns))
-    for name in columns:
+    out = struct.pack("<IqI", 1, 1_700_000_000_000_000, len(columns))
+    for name, value in columns.items():
         out += struct.pack("<I", len(name.encode())) + name.encode()
-    out += struct.pack("<Iq", 1, 1_700_000_000_000_000)
-    for value in columns.values():
         if value is None:
-            out += b"\0"
+            out += b"\x80\0"
         elif isinstance(value, int):
-            out += b"\1" + struct.pack("<q", value)
+            out += b"\0" + struct.pack("<q", value)
         elif isinstance(value, float):
-            out += b"\2" + struct.pack("<d", value)
+            out += b"\1" + struct.pack("<d", value)
         elif isinstance(value, str):
             out += b"\3" + struct.pack("<I", len(value.encode())) + value.encode()
         else:
             floats = np.asarray(value, "<f4")
-            out += b"\4" + struct.pack("<I", floats.size) + floats.tobytes()
+            out += b"\5" + struct.pack("<I", floats.nbytes) + floats.tobytes()
     return out
 
 

@@ -17,7 +17,7 @@ from walle_rt.cloud.broker import Broker, BrokerSettings
 from walle_rt.cloud.sink import Endpoint, FeatureTables, Sink, SinkStore
 from walle_rt.device import Device
 from walle_rt.device._tunnel import Tunnel
-from walle_rt.stream import Catalog, FieldType, Graph, Sensitivity
+from walle_rt.stream import Catalog, ColumnType, Graph, Sensitivity
 from walle_rt.task import Task
 
 TOML = """
@@ -64,10 +64,10 @@ def bundle() -> bytes:
 def catalog() -> Catalog:
     open_ = Sensitivity.OPEN
     fields = {
-        "n": (FieldType.INT, open_),
-        "text": (FieldType.TEXT, open_),
-        "more": (FieldType.TEXT, open_),
-        "secret": FieldType.TEXT,
+        "n": (ColumnType.INT, open_),
+        "text": (ColumnType.TEXT, open_),
+        "more": (ColumnType.TEXT, open_),
+        "secret": ColumnType.TEXT,
     }
     return Catalog().declare("say", fields=fields)
 

@@ -12,10 +12,9 @@ import pytest
 from walle_rt import _core
 from walle_rt.stream import (
     Catalog,
+    ColumnType,
     FeatureField,
     FeaturePolicy,
-    FeatureType,
-    FieldType,
     Graph,
     Sensitivity,
     aggregate,
@@ -72,9 +71,9 @@ def drop(firing, n):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[EventLog]:
-    fields = {"item": FieldType.INT, "price": FieldType.FLOAT, "label": FieldType.TEXT}
+    fields = {"item": ColumnType.INT, "price": ColumnType.FLOAT, "label": ColumnType.TEXT}
     catalog = Catalog().declare("tap", fields=fields).page("home")
-    catalog.extend("tap", "secret", FieldType.INT, Sensitivity.SECRET)
+    catalog.extend("tap", "secret", ColumnType.INT, Sensitivity.SECRET)
     with EventLog(tmp_path / "log", catalog, recorded_times=True) as made:
         for i in range(6):
             contents = {"item": i, "price": i / 2}
@@ -222,11 +221,11 @@ def test_what_graphs_gave_leaves_through_the_gate(task: Callable[..., Call], tmp
     fields = [
         FeatureField(name, kind, highest=Sensitivity.PERSONAL)
         for name, kind in [
-            ("window_start", FeatureType.INT),
-            ("window_end", FeatureType.INT),
-            ("revision", FeatureType.INT),
-            ("count", FeatureType.INT),
-            ("total", FeatureType.FLOAT),
+            ("window_start", ColumnType.INT),
+            ("window_end", ColumnType.INT),
+            ("revision", ColumnType.INT),
+            ("count", ColumnType.INT),
+            ("total", ColumnType.FLOAT),
         ]
     ]
     gate.allow("shop", FeaturePolicy("sums", fields, 1000, 1))

@@ -16,7 +16,7 @@ from waits import PATIENCE_S
 
 from walle_rt import ArgumentError, ResourceError, TaskError
 from walle_rt.device import Device, TaskResult
-from walle_rt.stream import Catalog, FieldType, Sensitivity
+from walle_rt.stream import Catalog, ColumnType, Sensitivity
 from walle_rt.task import Task
 
 
@@ -48,7 +48,7 @@ def test_columns_are_arrays(opened: Open, folder: Folder) -> None:
         buy(device, price, "n" if price != 3 else None)
     assert device.wait(PATIENCE_S)
     results = device.results("shop")
-    assert results.types == {"price": "i64", "name": "text", "ratio": "f64", "big": "bool", "raw": "bytes"}
+    assert results.types == {"price": "int", "name": "text", "ratio": "float", "big": "bool", "raw": "bytes"}
     columns = results.columns()
     assert columns["price"].dtype == np.int64 and columns["ratio"].dtype == np.float64
     assert columns["big"].dtype == bool and columns["name"].tolist() == ["n", "n", None, "n", "n"]
@@ -179,10 +179,10 @@ def test_what_cannot_be_installed(opened: Open, folder: Folder, tmp_path: Path) 
 
 
 def test_events_that_are_not_declared(opened: Open, folder: Folder) -> None:
-    device = opened(catalog=Catalog().declare("view", fields={"item": FieldType.INT}))
+    device = opened(catalog=Catalog().declare("view", fields={"item": ColumnType.INT}))
     with pytest.raises(ArgumentError, match="buy"):
         buy(device, 1)
-    device.declare("buy", fields={"price": (FieldType.INT, Sensitivity.OPEN)})
+    device.declare("buy", fields={"price": (ColumnType.INT, Sensitivity.OPEN)})
     assert device.record("buy", contents={"price": 1}) > 0
     with pytest.raises(ArgumentError, match="colour"):
         device.record("buy", contents={"colour": 1})

@@ -15,9 +15,9 @@ import pytest
 from random_seed import random_seed
 
 import walle_rt
-from walle_rt.results import ColumnType, ResultStore, ResultTables
+from walle_rt.results import ColumnType, ResultStore, ResultTables, Rows
 
-COLUMNS = {"user": "text", "count": "i64", "score": "f64", "new": "bool", "code": "bytes"}
+COLUMNS = {"user": "text", "count": "int", "score": "float", "new": "bool", "code": "bytes"}
 
 
 def row(n: int) -> dict[str, Any]:
@@ -35,6 +35,11 @@ def absent(n: int) -> dict[str, Any]:
     return {name: row(n).get(name) for name in COLUMNS}
 
 
+def plain(rows: Rows) -> list[dict[str, Any]]:
+    """Rows without their numbers and times."""
+    return [{name: value for name, value in row.items() if name[0] != "_"} for row in rows]
+
+
 def test_rows_come_back_at_once_and_after_a_checkpoint(tmp_path: Path) -> None:
     with ResultStore(tmp_path) as store:
         store.declare("t", COLUMNS)
@@ -42,13 +47,13 @@ def test_rows_come_back_at_once_and_after_a_checkpoint(tmp_path: Path) -> None:
             store.append("t", row(n))
             if n % 60 == 0:
                 store.checkpoint()
-        assert store.read("t").to_dicts() == [absent(n) for n in range(1, 201)]
+        assert plain(store.read("t")) == [absent(n) for n in range(1, 201)]
         assert store.last("t", 3).numbers.tolist() == [198, 199, 200]
-        assert [r["number"] for r in store.rows("t", 190)] == list(range(190, 201))
-        assert list(store.read("t", 5, 2, ["count"]).to_dicts()) == [{"count": 5}, {"count": 6}]
+        assert [r["_number"] for r in store.rows("t", 190)] == list(range(190, 201))
+        assert plain(store.read("t", 5, 2, ["count"])) == [{"count": 5}, {"count": 6}]
         info = store.tables()["t"]
         assert (info.rows, info.waiting, info.first, info.last) == (200, 20, 1, 200)
-        assert info.columns["score"] is ColumnType.F64
+        assert info.columns["score"] is ColumnType.FLOAT
     with ResultStore(tmp_path) as store:
         assert len(store.read("t")) == 200
 
@@ -58,15 +63,19 @@ def test_columns_are_arrays(tmp_path: Path) -> None:
         store.declare("t", COLUMNS)
         store.append("t", [row(n) for n in range(1, 8)])
         rows = store.read("t")
-        assert rows["count"].dtype == np.int64
-        assert rows["count"].tolist() == list(range(1, 8))
-        assert rows["new"].dtype == bool
-        assert np.isnan(rows["score"][2]) and rows["score"][0] == 1 / 3
+        columns = rows.columns()
+        assert list(columns) == list(COLUMNS) == list(rows.types)
+        assert columns["count"].dtype == np.int64
+        assert columns["count"].tolist() == list(range(1, 8))
+        assert columns["new"].dtype == bool
+        score = columns["score"]
+        assert isinstance(score, np.ma.MaskedArray) and score.dtype == np.float64
+        assert score.tolist() == [None if n % 3 == 0 else n / 3 for n in range(1, 8)]
         assert rows.present("score").tolist() == [n % 3 != 0 for n in range(1, 8)]
-        assert rows["user"].tolist()[0] == "user 1" and rows["code"].tolist()[3] is None
+        assert columns["user"][0] == "user 1" and columns["code"][3] is None
         assert rows.times.dtype == np.int64 and rows.numbers.dtype == np.uint64
         with pytest.raises(KeyError):
-            rows["none"]
+            rows.column("none")
 
 
 def test_arrow_and_pandas(tmp_path: Path) -> None:
@@ -81,7 +90,7 @@ def test_arrow_and_pandas(tmp_path: Path) -> None:
     assert pandas.isna(frame["score"].iloc[2])
     pytest.importorskip("pyarrow")
     table = rows.to_arrow()
-    assert table.column("number").to_pylist() == list(range(1, 8))
+    assert table.column("_number").to_pylist() == list(range(1, 8))
     assert [{k: r[k] for k in COLUMNS} for r in table.to_pylist()] == [absent(n) for n in range(1, 8)]
 
 
@@ -92,7 +101,7 @@ def test_numpy_values_are_values(tmp_path: Path) -> None:
             "t", {"count": np.int32(3), "score": np.float32(0.5), "new": np.bool_(True), "user": np.str_("x")}
         )
         store.append("t", {"score": 3})  # an integer is a float, too
-        assert store.read("t").to_dicts() == [
+        assert plain(store.read("t")) == [
             {"user": "x", "count": 3, "score": 0.5, "new": True, "code": None},
             {"user": None, "count": None, "score": 3.0, "new": None, "code": None},
         ]
@@ -103,11 +112,11 @@ def test_mistakes_say_what_was_expected(tmp_path: Path) -> None:
         store.declare("clicks", COLUMNS)
         cases: list[tuple[dict[str, Any], str]] = [
             ({"count": "3"}, "column 'count' of result table 'clicks'"),
-            ({"count": 3.5}, "an integer (i64)"),
-            ({"new": 1}, "a bool"),
-            ({"user": b"x"}, "a text"),
+            ({"count": 3.5}, "int, or nothing"),
+            ({"new": 1}, "bool, or nothing"),
+            ({"user": b"x"}, "text, or nothing"),
             ({"cuont": 3}, "did you mean 'count'?"),
-            ({"user": [1]}, "a value of type list"),
+            ({"user": [1]}, "a value of type vector"),
             ({"user": "x" * 300_000}, "at most 262144"),
         ]
         for given, text in cases:
@@ -118,8 +127,8 @@ def test_mistakes_say_what_was_expected(tmp_path: Path) -> None:
             store.append("clicks", {"count": 1 << 64})
         with pytest.raises(walle_rt.ArgumentError, match="did you mean 'clicks'"):
             store.read("click")
-        with pytest.raises(walle_rt.ArgumentError, match="one of i64, f64"):
-            store.declare("other", {"a": "int"})
+        with pytest.raises(walle_rt.ArgumentError, match="int, float, bool, text, bytes"):
+            store.declare("other", {"a": "i64"})
         with pytest.raises(walle_rt.ArgumentError, match="keep the columns"):
             store.declare("clicks", {"user": "text"})
         assert len(store.read("clicks")) == 0  # of each refused call, no row
@@ -139,7 +148,7 @@ def test_readers_see_what_is_there_beside_the_writer(tmp_path: Path) -> None:
             if n % 20 == 0:
                 store.checkpoint()
             assert reader.last("t", 1).numbers.tolist() == [n]
-        assert reader.read("t").to_dicts() == [absent(n) for n in range(1, 51)]
+        assert plain(reader.read("t")) == [absent(n) for n in range(1, 51)]
         assert sorted(tmp_path.iterdir()) == before
         with pytest.raises(walle_rt.ResourceError, match="already open"):
             ResultStore(tmp_path)
@@ -175,7 +184,7 @@ CHILD = """
 import sys
 from walle_rt.results import ResultStore
 store = ResultStore(sys.argv[1], journal_bytes=65536)
-store.declare("t", {"n": "i64", "text": "text"})
+store.declare("t", {"n": "int", "text": "text"})
 n = len(store.read("t"))
 while True:
     n += 1
@@ -203,7 +212,7 @@ def test_kill_9_loses_no_row_that_was_accepted(tmp_path: Path) -> None:
         child.wait()
         with ResultStore(tmp_path / "rows", journal_bytes=65536) as store:
             rows = store.read("t")
-            assert rows["n"].tolist() == list(range(1, len(rows) + 1))
+            assert rows.column("n").tolist() == list(range(1, len(rows) + 1))
             assert len(rows) in (accepted, accepted + 1)
             assert store.losses() == []
 

@@ -14,10 +14,10 @@ from walle_rt.session import Session
 from walle_rt.stream import (
     Batch,
     Catalog,
+    ColumnType,
     EventKind,
     FeatureField,
     FeaturePolicy,
-    FieldType,
     Graph,
     Sensitivity,
     aggregate,
@@ -163,8 +163,8 @@ def test_outputs_need_no_row_no_model_and_spend_nothing(tmp_path: Path) -> None:
         raw = Graph().as_of_join(Graph().map("brief", "x").select("k", "brief"), "k").select("k", "brief")
         with pytest.raises(TaskError, match=r"column 'brief' \(x > map brief > as-of join\) labelled secret"):
             gate.check("t", "f", raw.outputs(given))
-        catalog = Catalog().declare("a", fields=[("k", FieldType.TEXT, Sensitivity.OPEN)])
-        catalog.extend("a", "x", FieldType.INT, Sensitivity.SECRET)
+        catalog = Catalog().declare("a", fields=[("k", ColumnType.TEXT, Sensitivity.OPEN)])
+        catalog.extend("a", "x", ColumnType.INT, Sensitivity.SECRET)
         assert graph.outputs(catalog).labels == {"k": Sensitivity.OPEN, "brief": Sensitivity.OPEN}
         with pytest.raises(TaskError, match="labelled secret"):
             gate.check("t", "f", raw.outputs(catalog))
@@ -178,8 +178,8 @@ def test_outputs_need_no_row_no_model_and_spend_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def pages(tmp_path: Path) -> EventLog:
     """Two pages, one inside the other, in two sessions; item fields, and a text."""
-    fields = {"item": FieldType.INT}
-    catalog = Catalog().declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT})
+    fields = {"item": ColumnType.INT}
+    catalog = Catalog().declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": ColumnType.FLOAT})
     catalog = catalog.declare("exposure", EventKind.EXPOSURE, fields).declare(
         "click", EventKind.CLICK, fields
     )

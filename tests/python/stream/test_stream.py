@@ -13,7 +13,7 @@ import pytest
 from places import DATA
 
 from walle_rt.errors import ArgumentError, ModelError, ResourceError
-from walle_rt.stream import Catalog, EventKind, FieldType, Trigger, event, explain
+from walle_rt.stream import Catalog, EventKind, ColumnType, Trigger, event, explain
 from walle_rt.stream._ipv import IpvEncoder
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into
@@ -25,14 +25,14 @@ T0 = 1_700_000_000_000_000
 def shop() -> Catalog:
     return (
         Catalog()
-        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT})
-        .declare("exposure", EventKind.EXPOSURE, {"item": FieldType.INT})
+        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": ColumnType.FLOAT})
+        .declare("exposure", EventKind.EXPOSURE, {"item": ColumnType.INT})
         .declare(
             "click",
             EventKind.CLICK,
-            {"item": FieldType.INT, "price": FieldType.FLOAT, "brand": FieldType.TEXT},
+            {"item": ColumnType.INT, "price": ColumnType.FLOAT, "brand": ColumnType.TEXT},
         )
-        .declare("buy", fields={"item": FieldType.INT})
+        .declare("buy", fields={"item": ColumnType.INT})
         .page("home", "item")
         .state("wifi", "charging")
     )
@@ -319,7 +319,7 @@ def test_open_bandit_takes_less_space_than_its_json(tmp_path: Path) -> None:
     rows = sorted(open_bandit(), key=lambda r: r["timestamp"])
     columns = [c for c in rows[0] if c and c != "timestamp"]
     texts = {c for c in columns if c.startswith("user_feature")}
-    fields = {c: FieldType.TEXT if c in texts else FieldType.FLOAT for c in columns}
+    fields = {c: ColumnType.TEXT if c in texts else ColumnType.FLOAT for c in columns}
     catalog = (
         Catalog()
         .declare("exposure", EventKind.EXPOSURE, fields)

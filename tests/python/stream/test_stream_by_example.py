@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from places import DATA, ROOT, need
 
-from walle_rt.stream import Catalog, EventKind, FieldType
+from walle_rt.stream import Catalog, EventKind, ColumnType
 from walle_rt.stream._triggers import TriggerSet
 
 PAGE = (ROOT / "docs" / "how-to" / "triggers-by-example.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ CLAIMS = [
 ]
 Row = dict[str, Any]
 S = 1_000_000
-FIELDS = {"item": FieldType.INT, "user": FieldType.TEXT, "place": FieldType.INT, "part": FieldType.INT}
+FIELDS = {"item": ColumnType.INT, "user": ColumnType.TEXT, "place": ColumnType.INT, "part": ColumnType.INT}
 
 
 def catalog() -> Catalog:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import walle_rt
-from walle_rt.stream import Batch, FeatureField, FeaturePolicy, FeatureType, Graph, Sensitivity
+from walle_rt.stream import Batch, FeatureField, FeaturePolicy, ColumnType, Graph, Sensitivity
 from walle_rt.stream._egress import EgressGate
 
 KEY = bytes(range(32))
@@ -16,7 +16,7 @@ TASK = "a-canary"
 
 def sent(gate: EgressGate) -> bytes:
     """One send of the most that a day allows."""
-    field = FeatureField("x", FeatureType.INT, highest=Sensitivity.PERSONAL)
+    field = FeatureField("x", ColumnType.INT, highest=Sensitivity.PERSONAL)
     gate.allow(TASK, FeaturePolicy("f", [field], bytes_per_day=1000, sends_per_day=1))
     return gate.send(TASK, "f", Graph().select("x").push(Batch({"ts": [1], "x": [2]})))
 

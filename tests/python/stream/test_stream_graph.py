@@ -12,9 +12,9 @@ import pytest
 from walle_rt.errors import ArgumentError, TaskError
 from walle_rt.stream import (
     Batch,
+    ColumnType,
     FeatureField,
     FeaturePolicy,
-    FeatureType,
     Graph,
     Sensitivity,
     aggregate,
@@ -227,7 +227,7 @@ def test_wrong_graphs_are_refused() -> None:
         Graph().select("x").push(Batch({"ts": [1], "x": [1.0, 2.0]}))
 
 
-COUNTS = [FeatureField(n, FeatureType.INT) for n in ("window_start", "window_end", "revision", "count")]
+COUNTS = [FeatureField(n, ColumnType.INT) for n in ("window_start", "window_end", "revision", "count")]
 
 
 def test_gate_denies_by_default_and_remembers(tmp_path: Path) -> None:
@@ -264,8 +264,8 @@ def test_gate_denies_by_default_and_remembers(tmp_path: Path) -> None:
 def test_gate_holds_features_to_their_schema(tmp_path: Path) -> None:
     gate = EgressGate(tmp_path)
     fields = [
-        FeatureField("v", FeatureType.VECTOR, 4, Sensitivity.PERSONAL),
-        FeatureField("s", FeatureType.TEXT, 3, Sensitivity.PERSONAL),
+        FeatureField("v", ColumnType.VECTOR, 4, Sensitivity.PERSONAL),
+        FeatureField("s", ColumnType.TEXT, 3, Sensitivity.PERSONAL),
         FeatureField("n", highest=Sensitivity.PERSONAL),
     ]
     gate.allow("t", FeaturePolicy("f", fields, 1000, 9))
@@ -287,9 +287,7 @@ def test_gate_holds_features_to_their_schema(tmp_path: Path) -> None:
 
 def test_raw_data_is_refused_when_the_task_is_built(tmp_path: Path) -> None:
     gate = EgressGate(tmp_path)
-    gate.allow(
-        "t", FeaturePolicy("raw", [FeatureField("brief"), FeatureField("n", FeatureType.INT)], 1000, 9)
-    )
+    gate.allow("t", FeaturePolicy("raw", [FeatureField("brief"), FeatureField("n", ColumnType.INT)], 1000, 9))
     graph = Graph().filter("exists x").map("brief", "x").select("brief")
     with pytest.raises(TaskError, match=r"column 'brief' \(x > map brief\) labelled secret"):
         gate.check("t", "raw", graph.outputs({"x": Sensitivity.SECRET}))

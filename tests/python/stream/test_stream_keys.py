@@ -13,7 +13,7 @@ import pytest
 from places import DATA
 
 from walle_rt.errors import ArgumentError, ResourceError
-from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream import Catalog, ColumnType
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._triggers import TriggerSet
 
@@ -23,10 +23,10 @@ SECOND = 1_000_000
 
 def shop() -> Catalog:
     fields = {
-        "item": FieldType.INT,
-        "price": FieldType.FLOAT,
-        "sale": FieldType.BOOL,
-        "brand": FieldType.TEXT,
+        "item": ColumnType.INT,
+        "price": ColumnType.FLOAT,
+        "sale": ColumnType.BOOL,
+        "brand": ColumnType.TEXT,
     }
     return Catalog().declare("view", fields=fields).declare("buy", fields=fields).page("home")
 
@@ -49,7 +49,7 @@ def views() -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("cut", [0, 6000])
 def test_no_key_of_the_clickstream_is_lost(cut: int) -> None:
     given = views()
-    catalog = Catalog().declare("view", fields={"visit": FieldType.INT, "item": FieldType.INT})
+    catalog = Catalog().declare("view", fields={"visit": ColumnType.INT, "item": ColumnType.INT})
 
     def made() -> TriggerSet:
         triggers = TriggerSet(catalog)

@@ -13,8 +13,8 @@ import pytest
 from walle_rt.errors import ArgumentError
 from walle_rt.stream import (
     Catalog,
+    ColumnType,
     EventKind,
-    FieldType,
     Graph,
     Step,
     Trigger,
@@ -35,7 +35,7 @@ T0 = 1_700_000_000 * S
 
 
 def world() -> Catalog:
-    fields = {"item": FieldType.INT, "price": FieldType.FLOAT, "who": FieldType.TEXT}
+    fields = {"item": ColumnType.INT, "price": ColumnType.FLOAT, "who": ColumnType.TEXT}
     catalog = Catalog().declare("click", EventKind.CLICK, fields)
     for name in ("a", "b", "c", "view"):
         catalog.declare(name, fields=fields)
@@ -322,9 +322,9 @@ def test_explain_shows_the_new_edges() -> None:
 def test_the_332_floats_mean_what_the_reference_says(tmp_path: Path) -> None:
     catalog = (
         Catalog()
-        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": FieldType.FLOAT})
-        .declare("exposure", EventKind.EXPOSURE, {"item": FieldType.INT})
-        .declare("click", EventKind.CLICK, {"item": FieldType.INT})
+        .declare("page_scroll", EventKind.PAGE_SCROLL, {"depth": ColumnType.FLOAT})
+        .declare("exposure", EventKind.EXPOSURE, {"item": ColumnType.INT})
+        .declare("click", EventKind.CLICK, {"item": ColumnType.INT})
         .page("p")
     )
     with EventLog(tmp_path, catalog) as log:

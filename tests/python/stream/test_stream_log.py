@@ -10,7 +10,7 @@ import pytest
 from commands import run_python, run_walle
 
 from walle_rt.errors import ArgumentError, ResourceError
-from walle_rt.stream import Batch, Catalog, FieldType, Graph, Sensitivity, aggregate
+from walle_rt.stream import Batch, Catalog, ColumnType, Graph, Sensitivity, aggregate
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into
 from walle_rt.stream._triggers import TriggerSet
@@ -20,7 +20,7 @@ SECOND, MINUTE, HOUR = 1_000_000, 60_000_000, 3_600_000_000
 
 
 def marks() -> Catalog:
-    fields = {"n": FieldType.INT, "who": (FieldType.TEXT, Sensitivity.SECRET)}
+    fields = {"n": ColumnType.INT, "who": (ColumnType.TEXT, Sensitivity.SECRET)}
     return Catalog().declare("mark", fields=fields).page("home", "cart")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from places import DATA, need
 
-from walle_rt.stream import Batch, Catalog, EventKind, FieldType, Graph, aggregate
+from walle_rt.stream import Batch, Catalog, EventKind, ColumnType, Graph, aggregate
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into
 from walle_rt.stream._triggers import Firing, TriggerSet
@@ -33,7 +33,7 @@ TRIGGERS = {
 
 
 def catalog() -> Catalog:
-    fields = {"item": FieldType.INT, "user": FieldType.TEXT, "place": FieldType.INT}
+    fields = {"item": ColumnType.INT, "user": ColumnType.TEXT, "place": ColumnType.INT}
     return Catalog().declare("view", fields=fields).declare("click", EventKind.CLICK, fields).declare("ping")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from walle_rt.errors import ArgumentError
-from walle_rt.stream import Catalog, FieldType
+from walle_rt.stream import Catalog, ColumnType
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._processor import Past, Processor, WhenFull
 from walle_rt.stream._triggers import TriggerSet
@@ -19,7 +19,7 @@ SECOND = 1_000_000
 
 
 def catalog() -> Catalog:
-    fields = {"item": FieldType.INT, "price": FieldType.FLOAT}
+    fields = {"item": ColumnType.INT, "price": ColumnType.FLOAT}
     return Catalog().declare("view", fields=fields).declare("buy", fields=fields).page("shop").state("wifi")
 
 

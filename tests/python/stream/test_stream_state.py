@@ -14,10 +14,9 @@ from walle_rt.errors import ArgumentError, ModelError, ResourceError, TaskError
 from walle_rt.stream import (
     Batch,
     Catalog,
+    ColumnType,
     FeatureField,
     FeaturePolicy,
-    FeatureType,
-    FieldType,
     Graph,
     Sensitivity,
     aggregate,
@@ -27,7 +26,7 @@ from walle_rt.stream._egress import EgressGate
 from walle_rt.stream._log import EventLog, is_event_log
 from walle_rt.stream._privacy import spend_epsilon, spent_epsilon
 
-INT, TEXT = FieldType.INT, FieldType.TEXT
+INT, TEXT = ColumnType.INT, ColumnType.TEXT
 OPEN, PERSONAL, SECRET = Sensitivity.OPEN, Sensitivity.PERSONAL, Sensitivity.SECRET
 
 
@@ -166,7 +165,7 @@ def test_labels_fall_for_new_events_alone(tmp_path: Path) -> None:
 
 
 def test_an_older_program_opens_its_log(tmp_path: Path) -> None:
-    newer = views().extend("view", "price", FieldType.FLOAT, OPEN).declare("buy")
+    newer = views().extend("view", "price", ColumnType.FLOAT, OPEN).declare("buy")
     with EventLog(tmp_path, newer) as log:
         log.append("view", contents={"item": 1, "price": 2.5})
     with EventLog(tmp_path, Catalog().declare("view", fields={"item": (INT, OPEN)})) as log:
@@ -179,7 +178,7 @@ def test_an_older_program_opens_its_log(tmp_path: Path) -> None:
 
 
 def policy(highest: Sensitivity = PERSONAL, **more: int) -> FeaturePolicy:
-    return FeaturePolicy("f", [FeatureField("x", FeatureType.INT, highest=highest)], 1 << 20, 1000, **more)
+    return FeaturePolicy("f", [FeatureField("x", ColumnType.INT, highest=highest)], 1 << 20, 1000, **more)
 
 
 def test_only_what_a_graph_made_leaves(tmp_path: Path) -> None:
@@ -225,9 +224,9 @@ def test_rows_of_a_log_leave_as_they_are_declared(tmp_path: Path) -> None:
         gate.allow("t", policy(OPEN))
         rows = Batch.of_log(log, ["item", "name"])
         assert rows.columns["item"] == [3] and rows.columns["event"] == ["view"]
-        fields = [FeatureField(n, FeatureType.TEXT, highest=SECRET) for n in ("event", "page")]
+        fields = [FeatureField(n, ColumnType.TEXT, highest=SECRET) for n in ("event", "page")]
         fields += [
-            FeatureField(n, FeatureType.INT, highest=SECRET) for n in ("session", "page_instance", "item")
+            FeatureField(n, ColumnType.INT, highest=SECRET) for n in ("session", "page_instance", "item")
         ]
         gate.allow("t", FeaturePolicy("raw", fields, 1 << 20, 9))
         with pytest.raises(TaskError, match="no graph made"):
@@ -256,7 +255,7 @@ def test_pieces_of_a_stream_stay_a_graphs_work(tmp_path: Path) -> None:
 
 
 def test_vectors_and_missing_values_are_what_the_graph_gave(tmp_path: Path) -> None:
-    fields = [FeatureField("v", FeatureType.VECTOR, highest=PERSONAL), FeatureField("d", highest=PERSONAL)]
+    fields = [FeatureField("v", ColumnType.VECTOR, highest=PERSONAL), FeatureField("d", highest=PERSONAL)]
     with EgressGate(tmp_path) as gate:
         gate.allow("t", FeaturePolicy("f", fields, 1 << 20, 9))
         vector = np.array([1, np.nan], np.float32)

@@ -10,7 +10,7 @@ import pytest
 from random_seed import random_seed
 
 from walle_rt.errors import ArgumentError, ResourceError, TaskError
-from walle_rt.stream import EventKind, FieldType, Graph, Sensitivity
+from walle_rt.stream import ColumnType, EventKind, Graph, Sensitivity
 from walle_rt.task import Mistake, Task, TaskSpec, check
 from walle_rt.task._lines import Lines
 from walle_rt.task._page import rewritten
@@ -72,7 +72,7 @@ def test_a_right_one_has_no_mistakes(tmp_path: Path) -> None:
     assert spec.results["visits"].columns == {"item": "int", "title": "text"}
     assert spec.egress["visit"].bytes_per_day == 4096
     assert spec.events["click"].kind is EventKind.CLICK
-    assert spec.events["click"].fields["title"] == (FieldType.TEXT, Sensitivity.PERSONAL)
+    assert spec.events["click"].fields["title"] == (ColumnType.TEXT, Sensitivity.PERSONAL)
     assert spec.imports == ["json", "walle"]
 
 

@@ -38,8 +38,8 @@ Status DeviceCore::adopt_event(const stream::EventDecl& wanted) {
       grown.fields.push_back(field);
     } else if (known->type != field.type) {
       return argument_error(
-          {"field '", field.name, "' of event '", wanted.name, "' as ", stream::field_type_name(field.type)},
-          {stream::field_type_name(known->type), ", as the device has it"}, "installing a task",
+          {"field '", field.name, "' of event '", wanted.name, "' as ", column_type_name(field.type)},
+          {column_type_name(known->type), ", as the device has it"}, "installing a task",
           "use the device's type, or another name");
     }
   }

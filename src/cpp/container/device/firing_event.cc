@@ -73,14 +73,14 @@ void FiringEvent::put_event(const stream::Event& event, const stream::Catalog& c
     if (!v.present) continue;
     fields_.push_back(text(decl.fields[i].name));
     switch (v.type) {
-      case stream::FieldType::i64: fields_.push_back(integer(static_cast<uint64_t>(v.i))); break;
-      case stream::FieldType::f64:
-        fields_.push_back({.kind = WVM_FLOAT, .size = 0, .as = {.real = v.d}});
-        break;
-      case stream::FieldType::boolean:
+      case ColumnType::integer: fields_.push_back(integer(static_cast<uint64_t>(v.i))); break;
+      case ColumnType::real: fields_.push_back({.kind = WVM_FLOAT, .size = 0, .as = {.real = v.d}}); break;
+      case ColumnType::boolean:
         fields_.push_back({.kind = WVM_BOOL, .size = 0, .as = {.integer = v.i}});
         break;
-      case stream::FieldType::text: fields_.push_back(text(v.text)); break;
+      case ColumnType::text:
+      case ColumnType::bytes:  // of no event
+      case ColumnType::vector: fields_.push_back(text(v.text)); break;
     }
   }
   add("event", text(decl.name));

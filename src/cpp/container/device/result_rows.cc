@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/nearest_name.h"
+#include "container/host/cell_values.h"
 #include "vm/convert.h"
 
 namespace walle::container {
@@ -45,25 +46,6 @@ Error no_column(const store::TableDecl& decl, std::string_view name, size_t row)
       .of_kind(base::ErrorKind::no_such_key);
 }
 
-Result<store::Cell> cell_of(const wvm_value& value, const store::ColumnDecl& column) {
-  switch (vm::kind_of(value)) {
-    case WVM_NONE: return store::Cell();
-    case WVM_BOOL: return store::Cell::of(value.as.integer != 0);
-    case WVM_INT: return store::Cell::of(value.as.integer);
-    case WVM_FLOAT: return store::Cell::of(value.as.real);
-    case WVM_STR: return store::Cell::of(std::string_view(value.as.text, value.size));
-    case WVM_BYTES: return store::Cell::of_bytes(std::string_view(value.as.text, value.size));
-    case WVM_LIST:
-    case WVM_MAP:
-    case WVM_TENSOR:
-    case WVM_BUFFER: break;
-  }
-  return argument_error({"a ", kind_name(value), " in column '", column.name, "'"},
-                        {store::cell_type_name(column.type), " or None"}, "",
-                        "store numbers, text or bytes; tobytes() of a tensor")
-      .of_kind(base::ErrorKind::wrong_type);
-}
-
 Status add_one(const wvm_value& value, const store::TableDecl& decl, int64_t ts_us, size_t row,
                store::TableRows& rows) {
   if (value.kind != WVM_MAP) {
@@ -71,11 +53,11 @@ Status add_one(const wvm_value& value, const store::TableDecl& decl, int64_t ts_
                           where(decl, row), "return {column: value}")
         .of_kind(base::ErrorKind::wrong_type);
   }
-  std::array<store::Cell, store::kMaxTableColumns> cells{};
+  std::array<Cell, store::kMaxTableColumns> cells{};
   for (const auto& [key, item] : vm::entries_of(value)) {
     const std::optional<size_t> at = decl.find(key);
     if (!at) return no_column(decl, key, row);
-    Result<store::Cell> cell = cell_of(item, decl.columns[*at]);
+    Result<Cell> cell = cell_of(item, key);
     if (!cell.ok()) {
       Error error = cell.take_error();
       error.within(where(decl, row));

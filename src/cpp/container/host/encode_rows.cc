@@ -10,7 +10,7 @@ Result<std::vector<ir::RuntimeValue>> encoder_inputs(std::span<const float> in, 
   return inputs;
 }
 
-Status take_codes(const std::vector<ir::RuntimeValue>& results, stream::Floats& out) {
+Status take_codes(const std::vector<ir::RuntimeValue>& results, Floats& out) {
   const Tensor* made = results.empty() ? nullptr : results[0].tensor();
   if (made == nullptr || made->dtype() != DType::float32)
     return argument_error("a model whose first output is no float32 tensor",

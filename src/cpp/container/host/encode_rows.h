@@ -13,6 +13,6 @@ namespace walle::container {
 // float32 [rows, in.size() / rows]; the operator never asks for zero rows.
 Result<std::vector<ir::RuntimeValue>> encoder_inputs(std::span<const float> in, size_t rows);
 // A model error where the first output is no float32 tensor.
-Status take_codes(const std::vector<ir::RuntimeValue>& results, stream::Floats& out);
+Status take_codes(const std::vector<ir::RuntimeValue>& results, Floats& out);
 
 }  // namespace walle::container

@@ -35,7 +35,7 @@ size_t FiringScope::bytes() const {
 
 Status FiringScope::append(std::string_view table, std::span<const NamedCell> row) {
   WALLE_ASSIGN(const ScopeTable* known, find(table));
-  std::vector<store::Cell> cells(known->decl.columns.size());
+  std::vector<Cell> cells(known->decl.columns.size());
   for (const NamedCell& given : row) {
     WALLE_ASSIGN(const size_t at, store::column_at(known->decl, given.column));
     cells[at] = given.cell;

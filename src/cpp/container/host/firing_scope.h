@@ -34,7 +34,7 @@ class FiringScope {
   // expected.
   struct NamedCell {
     std::string_view column;
-    store::Cell cell;
+    Cell cell;
   };
   Status append(std::string_view table, std::span<const NamedCell> row);
   // Committed rows, then the firing's own; numbers of these are those that they will have.

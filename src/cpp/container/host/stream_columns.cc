@@ -2,71 +2,58 @@
 
 #include <algorithm>
 
-#include "stream/operators/batch_rows.h"
+#include "container/host/cell_values.h"
 
 namespace walle::container {
 
 namespace {
 
-using stream::Cell;
-using stream::Floats;
-using Cells = std::vector<Cell>;
+using tensor::Column;
 
-int64_t size_of(const Cells& cells) { return static_cast<int64_t>(cells.size()); }
-
-Result<vm::Value> integers(const Cells& cells) {
-  WALLE_ASSIGN(Tensor out, Tensor::allocate(DType::int64, Shape{size_of(cells)}));
-  std::ranges::transform(cells, out.as_mutable<int64_t>().begin(),
-                         [](const Cell& c) { return *std::get_if<int64_t>(&c); });
+template <class T>
+Result<vm::Value> numbers(DType dtype, const std::vector<T>& values) {
+  WALLE_ASSIGN(Tensor out, Tensor::allocate(dtype, Shape{static_cast<int64_t>(values.size())}));
+  std::ranges::copy(values, static_cast<T*>(out.mutable_data()));
   return vm::Value(std::move(out));
 }
 
-Result<vm::Value> numbers(const Cells& cells) {
-  WALLE_ASSIGN(Tensor out, Tensor::allocate(DType::float64, Shape{size_of(cells)}));
-  double* to = out.as_mutable<double>().data();
-  for (const Cell& c : cells) stream::number_of(c, *to++);
+Result<vm::Value> vectors(const Column& column, size_t width) {
+  Floats all;
+  all.reserve(column.size() * width);
+  for (size_t row = 0; row < column.size(); ++row) column[row].append_floats(all);
+  const Shape shape{static_cast<int64_t>(column.size()), static_cast<int64_t>(width)};
+  WALLE_ASSIGN(Tensor out, Tensor::from(shape, std::span<const float>(all)));
   return vm::Value(std::move(out));
 }
 
-Result<vm::Value> vectors(const Cells& cells) {
-  const size_t width = std::get_if<Floats>(&cells[0])->size();
-  WALLE_ASSIGN(Tensor out,
-               Tensor::allocate(DType::float32, Shape{size_of(cells), static_cast<int64_t>(width)}));
-  float* to = out.as_mutable<float>().data();
-  for (const Cell& c : cells) to = std::ranges::copy(*std::get_if<Floats>(&c), to).out;
-  return vm::Value(std::move(out));
-}
-
-Result<vm::Value> value_of(const Cell& cell) {
-  if (const auto* i = std::get_if<int64_t>(&cell)) return vm::Value(*i);
-  if (const auto* d = std::get_if<double>(&cell)) return vm::Value(*d);
-  if (const auto* s = std::get_if<std::string>(&cell)) return vm::Value(*s);
-  if (const auto* v = std::get_if<Floats>(&cell)) {
-    WALLE_ASSIGN(Tensor out,
-                 Tensor::from(Shape{static_cast<int64_t>(v->size())}, std::span<const float>(*v)));
-    return vm::Value(std::move(out));
-  }
-  return vm::Value();
-}
-
-Result<vm::Value> column_value(const Cells& cells) {
-  const auto all = [&](auto holds) { return !cells.empty() && std::ranges::all_of(cells, holds); };
-  if (all([](const Cell& c) { return std::holds_alternative<int64_t>(c); })) return integers(cells);
-  double ignored = 0;
-  if (all([&](const Cell& c) { return stream::number_of(c, ignored); })) return numbers(cells);
-  const auto* first = cells.empty() ? nullptr : std::get_if<Floats>(&cells[0]);
-  if (first && all([&](const Cell& c) {
-        const auto* v = std::get_if<Floats>(&c);
-        return v && v->size() == first->size();
-      }))
-    return vectors(cells);
+Result<vm::Value> list_of(const Column& column) {
   vm::List list;
-  list.reserve(cells.size());
-  for (const Cell& cell : cells) {
-    WALLE_ASSIGN(vm::Value value, value_of(cell));
+  list.reserve(column.size());
+  for (size_t row = 0; row < column.size(); ++row) {
+    WALLE_ASSIGN(vm::Value value, value_of(column[row]));
     list.push_back(std::move(value));
   }
   return vm::Value(std::move(list));
+}
+
+bool of_one_width(const Column& column) {
+  for (size_t row = 1; row < column.size(); ++row)
+    if (column[row].floats() != column[0].floats()) return false;
+  return true;
+}
+
+Result<vm::Value> column_value(const Column& column) {
+  if (column.size() == 0 || !column.whole()) return list_of(column);
+  switch (column.type()) {
+    case ColumnType::integer: return numbers(DType::int64, column.integers());
+    case ColumnType::real: return numbers(DType::float64, column.reals());
+    case ColumnType::boolean: return numbers(DType::boolean, column.booleans());
+    case ColumnType::vector:
+      return of_one_width(column) ? vectors(column, column[0].floats()) : list_of(column);
+    case ColumnType::text:
+    case ColumnType::bytes: break;
+  }
+  return list_of(column);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class EngineEncoder final : public stream::Encoder {
     return std::shared_ptr<stream::Encoder>(std::move(out));
   }
 
-  Status run(std::span<const float> in, size_t rows, stream::Floats& out) override {
+  Status run(std::span<const float> in, size_t rows, Floats& out) override {
     WALLE_ASSIGN(std::vector<ir::RuntimeValue> inputs, encoder_inputs(in, rows));
     WALLE_ASSIGN(const auto results, with_stack([&] { return session_->run(std::move(inputs)); }));
     return take_codes(results, out);

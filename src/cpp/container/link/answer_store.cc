@@ -14,22 +14,14 @@ namespace {
 // No task has a name with a slash.
 std::string settled_as(const std::string& stream) { return "answers/" + stream; }
 
-store::Cell cell_of(const link::AnswerCell& from) {
-  return {.kind = static_cast<store::Cell::Kind>(from.kind),
-          .integer = from.integer,
-          .real = from.real,
-          .text = from.text};
-}
-static_assert(static_cast<int>(store::Cell::Kind::bytes) == static_cast<int>(link::AnswerCell::Kind::bytes));
-
 Status add_one(const store::TableDecl& decl, int64_t now, const link::AnswerRow& row, store::TableRows& to) {
-  std::array<store::Cell, store::kMaxTableColumns> cells{};
+  std::array<Cell, store::kMaxTableColumns> cells{};
   for (const link::AnswerCell& cell : row) {
     const std::optional<size_t> at = decl.find(cell.column);
     if (!at)
       return argument_error({"column '", cell.column, "' in an answer"}, "a column of the table",
                             {"table '", decl.name, "'"}, "return what task.toml declares");
-    cells[*at] = cell_of(cell);
+    cells[*at] = cell.value.cell();
   }
   return store::add_row(decl, now, std::span(cells).first(decl.columns.size()), to);
 }

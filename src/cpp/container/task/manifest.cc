@@ -116,7 +116,7 @@ Status check_tables(const std::vector<store::TableDecl>& tables) {
     for (const store::ColumnDecl& c : t.columns) {
       WALLE_TRY(check_name(NameKind::column, c.name));
       WALLE_TRY(within({"type of column ", c.name}, static_cast<uint64_t>(c.type), 0,
-                       static_cast<uint64_t>(store::CellType::bytes)));
+                       static_cast<uint64_t>(ColumnType::bytes)));
     }
     WALLE_TRY(
         distinct("column", t.columns, [](const store::ColumnDecl& c) -> std::string_view { return c.name; }));
@@ -138,7 +138,7 @@ Status check_features(const Manifest& m) {
     WALLE_TRY(within({"fields of feature ", p.feature}, p.fields.size(), 1, store::kMaxTableColumns));
     for (const stream::FeatureField& field : p.fields) {
       WALLE_TRY(check_name(NameKind::column, field.name));
-      if (field.type > stream::FeatureType::vector || field.highest > stream::Sensitivity::secret)
+      if (!stream::is_feature_type(field.type) || field.highest > stream::Sensitivity::secret)
         return wrong({"column '", field.name, "' of feature '", p.feature, "'"},
                      "a known type and sensitivity");
     }

@@ -59,8 +59,7 @@ store::TableDecl read_table(Reader& r, const TaskTable& in) {
   return {.name = r.text(in.name()),
           .columns = r.each(in.columns(),
                             [&](const TaskColumn& c) {
-                              return store::ColumnDecl{r.text(c.name()),
-                                                       static_cast<store::CellType>(c.type())};
+                              return store::ColumnDecl{r.text(c.name()), static_cast<ColumnType>(c.type())};
                             }),
           .max_bytes = in.max_bytes(),
           .max_age_us = in.max_age_us()};
@@ -69,7 +68,7 @@ store::TableDecl read_table(Reader& r, const TaskTable& in) {
 EgressFeature read_feature(Reader& r, const std::string& task, const TaskFeature& in) {
   const auto field = [&](const TaskFeatureField& f) {
     return stream::FeatureField{.name = r.text(f.name()),
-                                .type = static_cast<stream::FeatureType>(f.type()),
+                                .type = static_cast<ColumnType>(f.type()),
                                 .max_size = f.max_size(),
                                 .highest = static_cast<stream::Sensitivity>(f.highest())};
   };
@@ -87,7 +86,7 @@ EgressFeature read_feature(Reader& r, const std::string& task, const TaskFeature
 stream::EventDecl read_event(Reader& r, const TaskEvent& in) {
   const auto field = [&](const TaskEventField& f) {
     return stream::FieldDecl{.name = r.text(f.name()),
-                             .type = static_cast<stream::FieldType>(f.type()),
+                             .type = static_cast<ColumnType>(f.type()),
                              .sensitivity = static_cast<stream::Sensitivity>(f.sensitivity())};
   };
   return {.name = r.text(in.name()),

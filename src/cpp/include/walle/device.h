@@ -54,19 +54,22 @@ WALLE_API void walle_device_free(walle_device_t* device);
 
 /* ---- what may be recorded ---- */
 
-typedef enum walle_field_type_t {
-  WALLE_FIELD_I64 = 0,
-  WALLE_FIELD_F64 = 1,
-  WALLE_FIELD_BOOL = 2,
-  WALLE_FIELD_TEXT = 3 /* at most 16,384 bytes */
-} walle_field_type_t;
+/* Of a field of events: INT, FLOAT, BOOL, or TEXT of at most 16,384 bytes; of a column of a result table:
+ * also BYTES. */
+typedef enum walle_column_type_t {
+  WALLE_COLUMN_INT = 0,
+  WALLE_COLUMN_FLOAT = 1,
+  WALLE_COLUMN_BOOL = 2,
+  WALLE_COLUMN_TEXT = 3,
+  WALLE_COLUMN_BYTES = 4
+} walle_column_type_t;
 
 /* How much a field says about a person: what a policy lets leave the device goes by it. */
 typedef enum walle_sensitivity_t { WALLE_OPEN = 0, WALLE_PERSONAL = 1, WALLE_SECRET = 2 } walle_sensitivity_t;
 
 typedef struct walle_field_t {
   const char* name;
-  walle_field_type_t type;
+  walle_column_type_t type;
   walle_sensitivity_t sensitivity;
 } walle_field_t;
 
@@ -197,14 +200,6 @@ typedef void (*walle_device_result_fn)(void* user, const walle_task_result_t* re
 WALLE_API walle_status_t walle_device_on_result(walle_device_t* device, walle_device_result_fn callback,
                                                 void* user, walle_error_t* error);
 
-typedef enum walle_cell_type_t {
-  WALLE_CELL_I64 = 0,
-  WALLE_CELL_F64 = 1,
-  WALLE_CELL_BOOL = 2, /* as integers, 0 or 1 */
-  WALLE_CELL_TEXT = 3,
-  WALLE_CELL_BYTES = 4
-} walle_cell_type_t;
-
 typedef struct walle_text_t {
   const char* data; /* a zero behind it besides */
   size_t size;
@@ -213,10 +208,11 @@ typedef struct walle_text_t {
 /* One column of the rows that were read; arrays have an entry per row, 0 or "" where `present` is 0. */
 typedef struct walle_column_t {
   const char* name;
-  walle_cell_type_t type;
+  walle_column_type_t type;
   const uint8_t* present;
-  const int64_t* integers;   /* of I64 and BOOL, otherwise NULL */
-  const double* reals;       /* of F64 */
+  const int64_t* ints;       /* of INT, otherwise NULL */
+  const double* floats;      /* of FLOAT */
+  const uint8_t* bools;      /* of BOOL: 0 or 1 */
   const walle_text_t* texts; /* of TEXT and BYTES */
 } walle_column_t;
 

@@ -25,17 +25,18 @@ void put_text(base::ByteWriter& out, std::string_view text) {
   out.put_bytes(text);
 }
 
+// The type's number and one more: 0 is an absent value.
 void put_cell(base::ByteWriter& out, const AnswerCell& cell) {
+  const Cell value = cell.value.cell();
   put_text(out, cell.column);
-  out.put(static_cast<uint8_t>(cell.kind));
-  switch (cell.kind) {
-    case AnswerCell::Kind::absent: break;
-    case AnswerCell::Kind::integer:
-    case AnswerCell::Kind::boolean: out.put(cell.integer); break;
-    case AnswerCell::Kind::real: out.put(cell.real); break;
-    case AnswerCell::Kind::text:
-    case AnswerCell::Kind::bytes: put_text(out, cell.text); break;
-  }
+  out.put(static_cast<uint8_t>(value.present ? 1 + static_cast<int>(value.type) : 0));
+  if (!value.present) return;
+  if (tensor::has_bytes(value.type))
+    put_text(out, value.text);
+  else if (value.type == ColumnType::real)
+    out.put(value.d);
+  else
+    out.put(value.i);
 }
 
 // Reads until something is wrong; then ok() is false, and all that it gives is empty.
@@ -61,26 +62,25 @@ class Reader {
     AnswerCell out;
     out.column = text(kMostTunnelNameBytes);
     const auto kind = in_.get<uint8_t>();
-    good_ = good_ && kind <= static_cast<uint8_t>(AnswerCell::Kind::bytes);
-    if (!good()) return {};
-    out.kind = static_cast<AnswerCell::Kind>(kind);
-    switch (out.kind) {
-      case AnswerCell::Kind::absent: break;
-      case AnswerCell::Kind::integer: out.integer = in_.get<int64_t>(); break;
-      case AnswerCell::Kind::boolean:
-        out.integer = in_.get<int64_t>();
-        good_ = good_ && (out.integer == 0 || out.integer == 1);
-        break;
-      case AnswerCell::Kind::real: out.real = in_.get<double>(); break;
-      case AnswerCell::Kind::text: out.text = text(kMostAnswerBytes); break;
-      case AnswerCell::Kind::bytes: out.text = text(kMostAnswerBytes, false); break;
-    }
+    good_ = good_ && kind <= 1 + static_cast<uint8_t>(ColumnType::bytes);
+    if (good() && kind > 0) out.value = value(static_cast<ColumnType>(kind - 1));
     return out;
   }
   bool good() const { return good_ && in_.ok(); }
   bool done() const { return good() && in_.done(); }
 
  private:
+  Scalar value(ColumnType type) {
+    if (type == ColumnType::integer) return in_.get<int64_t>();
+    if (type == ColumnType::real) return in_.get<double>();
+    if (type == ColumnType::boolean) {
+      const auto flag = in_.get<int64_t>();
+      good_ = good_ && (flag == 0 || flag == 1);
+      return flag == 1;
+    }
+    return Cell::of_bytes(text(kMostAnswerBytes, type == ColumnType::text), type);
+  }
+
   base::ByteReader in_;
   bool good_ = true;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "tensor/cell.h"
 
 namespace walle::link {
 
@@ -18,11 +19,8 @@ inline constexpr size_t kMostAnswerError = 2000;
 inline constexpr size_t kMostAnswerBytes = size_t{256} << 10;
 
 struct AnswerCell {
-  enum class Kind : uint8_t { absent, integer, real, boolean, text, bytes } kind = Kind::absent;
   std::string column;
-  int64_t integer = 0;  // and of a boolean: 0 or 1
-  double real = 0;
-  std::string text;  // and of bytes
+  Scalar value;  // not a vector
 };
 using AnswerRow = std::vector<AnswerCell>;
 

@@ -26,37 +26,18 @@ const FeatureField* field_of(const EgressPolicy& p, const std::string& name) {
   return nullptr;
 }
 
-// nullopt: absent, which every type allows.
-std::optional<FeatureType> type_of(const Cell& cell) {
-  if (std::holds_alternative<int64_t>(cell)) return FeatureType::integer;
-  if (std::holds_alternative<double>(cell)) return FeatureType::real;
-  if (std::holds_alternative<std::string>(cell)) return FeatureType::text;
-  if (std::holds_alternative<Floats>(cell)) return FeatureType::vector;
-  return std::nullopt;
-}
-
-// An integer is a float, too.
-bool fits(FeatureType given, FeatureType wanted) {
-  return given == wanted || (given == FeatureType::integer && wanted == FeatureType::real);
+// A boolean is an integer, too, and both are floats.
+bool fits(ColumnType given, ColumnType wanted) {
+  if (given == wanted) return true;
+  return (given == ColumnType::boolean && wanted == ColumnType::integer) ||
+         (tensor::is_number(given) && wanted == ColumnType::real);
 }
 
 size_t size_of(const Cell& cell) {
   // Bytes of a text, floats of a vector, as FeatureField::max_size counts. Numbers have no size of their own.
-  if (const auto* s = std::get_if<std::string>(&cell)) return s->size();
-  if (const auto* v = std::get_if<Floats>(&cell)) return v->size();
-  return 0;
+  return cell.type == ColumnType::vector ? cell.floats() : cell.text.size();
 }
 }  // namespace
-
-std::string_view feature_type_name(FeatureType type) {
-  switch (type) {
-    case FeatureType::integer: return "int";
-    case FeatureType::real: return "float";
-    case FeatureType::text: return "text";
-    case FeatureType::vector: return "vector";
-  }
-  return "unknown";
-}
 
 // Budgets that permits have set aside; outlives the gate where a permit does.
 struct EgressGate::Reserved {
@@ -185,17 +166,16 @@ Status EgressGate::check_columns(const EgressPolicy& p, const std::vector<Column
 Status EgressGate::check_cells(const EgressPolicy& p, const Batch& batch) const {
   for (const Column& c : batch.columns) {
     const FeatureField* field = field_of(p, c.name);
-    for (const Cell& cell : c.cells) {
-      const auto type = type_of(cell);
-      if (type && !fits(*type, field->type))
-        return denied({"a ", feature_type_name(*type), " in column '", c.name, "'"},
-                      {"a ", feature_type_name(field->type)}, p.task, p.feature,
-                      "send what the feature's schema says");
-      if (field->max_size && size_of(cell) > field->max_size)
-        return denied({"a value of size ", size_of(cell), " in column '", c.name, "'"},
-                      {"at most ", field->max_size}, p.task, p.feature,
-                      "send what the feature's schema says");
-    }
+    // What is absent every type allows.
+    if (c.cells.absent() < c.cells.size() && !fits(c.cells.type(), field->type))
+      return denied({"a ", column_type_name(c.cells.type()), " in column '", c.name, "'"},
+                    {"a ", column_type_name(field->type)}, p.task, p.feature,
+                    "send what the feature's schema says");
+    if (field->max_size == 0) continue;
+    for (size_t row = 0; row < c.cells.size(); ++row)
+      if (const size_t size = size_of(c.cells[row]); size > field->max_size)
+        return denied({"a value of size ", size, " in column '", c.name, "'"}, {"at most ", field->max_size},
+                      p.task, p.feature, "send what the feature's schema says");
   }
   return {};
 }

@@ -20,12 +20,13 @@
 
 namespace walle::stream {
 
-enum class FeatureType : uint8_t { integer, real, text, vector };
-std::string_view feature_type_name(FeatureType type);
+constexpr bool is_feature_type(ColumnType type) {
+  return type <= ColumnType::vector && type != ColumnType::bytes;
+}
 
 struct FeatureField {  // one column of a feature's schema
   std::string name;
-  FeatureType type = FeatureType::real;
+  ColumnType type = ColumnType::real;
   uint32_t max_size = 0;  // bytes of a text, floats of a vector; 0: any
   Sensitivity highest = Sensitivity::open;
 };

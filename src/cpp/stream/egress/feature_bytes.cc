@@ -5,56 +5,68 @@
 namespace walle::stream {
 
 namespace {
-// The tag is the place among Cell's alternatives.
-enum class Tag : uint8_t { absent, integer, real, text, vector };
+constexpr uint8_t kMarked = 0x80;  // beside a column's type: a bit per row says whether it has a value
 
-void put_cell(base::ByteWriter& out, const Cell& cell) {
-  out.put(static_cast<uint8_t>(cell.index()));
-  if (const auto* integer = std::get_if<int64_t>(&cell)) out.put(*integer);
-  if (const auto* real = std::get_if<double>(&cell)) out.put(*real);
-  if (const auto* text = std::get_if<std::string>(&cell)) out.put_text(*text);
-  if (const auto* vector = std::get_if<Floats>(&cell)) {
-    out.put_count(vector->size());
-    for (const float f : *vector) out.put(f);
+void put_value(base::ByteWriter& out, const Cell& cell) {
+  switch (cell.type) {
+    case ColumnType::integer: out.put(cell.i); break;
+    case ColumnType::real: out.put(cell.d); break;
+    case ColumnType::boolean: out.put(static_cast<uint8_t>(cell.i)); break;
+    case ColumnType::text:
+    case ColumnType::bytes:
+    case ColumnType::vector: out.put_text(cell.text); break;
   }
 }
 
-Cell read_cell(base::ByteReader& in) {
-  switch (static_cast<Tag>(in.get<uint8_t>())) {
-    case Tag::absent: return {};
-    case Tag::integer: return in.get<int64_t>();
-    case Tag::real: return in.get<double>();
-    case Tag::text: return std::string(in.text());
-    case Tag::vector: {
-      Floats out(in.count(sizeof(float)));
-      for (float& f : out) f = in.get<float>();
-      return out;
-    }
-  }
-  in.fail();
-  return {};
+void put_column(base::ByteWriter& out, const Column& column) {
+  const tensor::Column& cells = column.cells;
+  out.put_text(column.name);
+  out.put(static_cast<uint8_t>(static_cast<uint8_t>(cells.type()) | (cells.whole() ? 0 : kMarked)));
+  if (!cells.whole()) out.put_bytes(tensor::marks_of(cells));
+  for (size_t row = 0; row < cells.size(); ++row)
+    if (cells.present(row)) put_value(out, cells[row]);
 }
 
-bool read_columns(base::ByteReader& in, Batch& out) {
-  const uint32_t columns = in.count(sizeof(uint32_t));  // each takes the size of its name at least
-  for (uint32_t c = 0; c < columns; ++c) {
-    std::string name(in.text());
-    if (!in.ok() || out.find(name)) return false;
-    out.columns.push_back({.name = std::move(name)});
+// Borrows from the bytes.
+Cell read_value(base::ByteReader& in, ColumnType type) {
+  if (type == ColumnType::integer) return Cell::of(in.get<int64_t>());
+  if (type == ColumnType::real) return Cell::of(in.get<double>());
+  if (type == ColumnType::boolean) {
+    const auto flag = in.get<uint8_t>();
+    if (flag > 1) in.fail();
+    return Cell::of(flag == 1);
   }
+  const std::string_view run = in.text();
+  if (type == ColumnType::vector && run.size() % sizeof(float) != 0) in.fail();
+  return Cell::of_bytes(run, type);
+}
+
+bool read_column(base::ByteReader& in, size_t rows, Batch& out) {
+  std::string name(in.text());
+  const auto told = in.get<uint8_t>();
+  const uint8_t type = told & ~kMarked;
+  if (!in.ok() || out.find(name) || type > static_cast<uint8_t>(ColumnType::vector)) return false;
+  std::string_view marks;
+  if (told & kMarked) {
+    marks = in.bytes(tensor::mark_bytes(rows));
+    if (!in.ok() || !tensor::are_marks(marks, rows)) return false;
+  }
+  tensor::Column cells(static_cast<ColumnType>(type));
+  for (size_t row = 0; row < rows && in.ok(); ++row) {
+    const bool there = marks.empty() || tensor::marked(marks, row);
+    if (!cells.push_back(there ? read_value(in, static_cast<ColumnType>(type)) : Cell())) return false;
+  }
+  out.columns.push_back({.name = std::move(name), .cells = std::move(cells)});
   return in.ok();
 }
 }  // namespace
 
 std::string pack_batch(const Batch& b) {
   base::ByteWriter out;
-  out.put_count(b.columns.size());
-  for (const Column& c : b.columns) out.put_text(c.name);
   out.put_count(b.rows());
-  for (size_t r = 0; r < b.rows(); ++r) {
-    out.put(b.ts[r]);
-    for (const Column& c : b.columns) put_cell(out, c.cells[r]);
-  }
+  for (const int64_t ts : b.ts) out.put(ts);
+  out.put_count(b.columns.size());
+  for (const Column& c : b.columns) put_column(out, c);
   return out.take();
 }
 
@@ -65,13 +77,12 @@ Result<Batch> unpack_batch(std::string_view bytes) {
     return model_error({"damaged rows of a feature, ", bytes.size(), " bytes"}, "what a gate's send returned",
                        "unpack_batch", "ask for the bytes again");
   };
-  if (!read_columns(in, out)) return damaged();
-  // A row takes its time, and a tag for every column.
-  const uint32_t rows = in.count(sizeof(int64_t) + out.columns.size());
-  for (uint32_t r = 0; r < rows && in.ok(); ++r) {
-    out.ts.push_back(in.get<int64_t>());
-    for (Column& c : out.columns) c.cells.push_back(read_cell(in));
-  }
+  out.ts.resize(in.count(sizeof(int64_t)));
+  for (int64_t& ts : out.ts) ts = in.get<int64_t>();
+  // Each takes the size of its name and its type at least.
+  const uint32_t columns = in.count(sizeof(uint32_t) + 1);
+  for (uint32_t c = 0; c < columns; ++c)
+    if (!read_column(in, out.rows(), out)) return damaged();
   if (!in.done()) return damaged();
   return out;
 }

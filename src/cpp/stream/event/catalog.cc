@@ -35,6 +35,9 @@ bool extends(const EventDecl& old, const EventDecl& next) {
 Status check_fields(const std::vector<FieldDecl>& fields, const std::string& where) {
   for (size_t i = 0; i < fields.size(); ++i) {
     WALLE_TRY(check_name(NameKind::field, fields[i].name));
+    if (!is_field_type(fields[i].type))
+      return argument_error({"field '", fields[i].name, "' of type ", column_type_name(fields[i].type)},
+                            "int, float, bool or text", where, "record what it holds as a text");
     // Quadratic in at most 64 fields.
     for (size_t k = 0; k < i; ++k)
       if (fields[k].name == fields[i].name)
@@ -74,16 +77,6 @@ Error full(Text what, size_t limit) {
                         "use a field for what differs, not one name each");
 }
 }  // namespace
-
-std::string_view field_type_name(FieldType type) {
-  switch (type) {
-    case FieldType::i64: return "int";
-    case FieldType::f64: return "float";
-    case FieldType::boolean: return "bool";
-    case FieldType::text: return "text";
-  }
-  return "unknown";
-}
 
 std::string_view sensitivity_name(Sensitivity value) {
   switch (value) {
@@ -155,8 +148,8 @@ Status Catalog::adopt(const EventDecl& event) {
     }
     if (at->type != f.type)
       return argument_error(
-          {"another declaration of ", where, ": field '", f.name, "' of type ", field_type_name(f.type)},
-          field_type_name(at->type), where, "declare a field under a new name");
+          {"another declaration of ", where, ": field '", f.name, "' of type ", column_type_name(f.type)},
+          column_type_name(at->type), where, "declare a field under a new name");
     at->sensitivity = std::max(at->sensitivity, f.sensitivity);
   }
   return declare(std::move(all)).status();
@@ -239,7 +232,7 @@ std::string Catalog::serialize() const {
     for (const FieldDecl& f : e.fields) {
       auto field = std::make_unique<walle_rt::fb::FieldDeclarationT>();
       field->name = f.name;
-      field->type = static_cast<walle_rt::fb::FieldType>(f.type);
+      field->type = static_cast<uint8_t>(f.type);
       field->sensitivity = static_cast<walle_rt::fb::Sensitivity>(f.sensitivity);
       field->personal_before = f.personal_before;
       field->secret_before = f.secret_before;
@@ -261,10 +254,10 @@ std::optional<EventDecl> event_of(const walle_rt::fb::EventDeclaration& in) {
   EventDecl out{in.name()->str(), static_cast<EventKind>(in.kind()), {}};
   if (!in.fields()) return out;
   for (const auto* f : *in.fields()) {
-    if (f->type() > walle_rt::fb::FieldType::text || f->sensitivity() > walle_rt::fb::Sensitivity::secret)
-      return std::nullopt;
+    const auto type = static_cast<ColumnType>(f->type());
+    if (!is_field_type(type) || f->sensitivity() > walle_rt::fb::Sensitivity::secret) return std::nullopt;
     out.fields.push_back({.name = f->name()->str(),
-                          .type = static_cast<FieldType>(f->type()),
+                          .type = type,
                           .sensitivity = static_cast<Sensitivity>(f->sensitivity()),
                           .personal_before = f->personal_before(),
                           .secret_before = f->secret_before()});

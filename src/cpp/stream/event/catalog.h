@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "base/status.h"
+#include "tensor/cell.h"
 
 namespace walle::stream {
 
-enum class FieldType : uint8_t { i64, f64, boolean, text };
+// Integer, float, boolean or text.
+constexpr bool is_field_type(ColumnType type) { return type <= ColumnType::text; }
 enum class Sensitivity : uint8_t { open, personal, secret };
 enum class EventKind : uint8_t {
   page_enter,
@@ -31,7 +33,6 @@ enum class EventKind : uint8_t {
   custom
 };
 
-std::string_view field_type_name(FieldType type);
 std::string_view sensitivity_name(Sensitivity value);
 
 inline constexpr uint16_t kAny = 0xffff;  // the wildcard; never an id
@@ -48,7 +49,7 @@ inline constexpr size_t kMaxOpenPages = 16;     // nested page instances: the se
 
 struct FieldDecl {
   std::string name;
-  FieldType type = FieldType::i64;
+  ColumnType type = ColumnType::integer;
   Sensitivity sensitivity = Sensitivity::personal;
   uint16_t id = 0;  // interned name, the same in every event; filled by the catalogue
   // Where the label was lowered: events with smaller numbers are at least personal, or secret, whatever it is

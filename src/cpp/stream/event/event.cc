@@ -22,7 +22,7 @@ Error damaged(Text what) {
 size_t record_size(const Event& event) {
   size_t size = kHeadBytes + (event.flags & kHasOwnTime ? kOwnTimeBytes : 0);
   for (const Value& v : event.contents)
-    if (v.present) size += v.type == FieldType::text ? kTextBytes + v.text.size() : kNumberBytes;
+    if (v.present) size += v.type == ColumnType::text ? kTextBytes + v.text.size() : kNumberBytes;
   return size;
 }
 
@@ -35,12 +35,12 @@ size_t checked_record_size(const EventDecl& decl, std::span<const Value> content
     const Value& v = contents[i];
     if (!v.present) continue;
     good = v.type == decl.fields[i].type;
-    if (v.type == FieldType::text) {
+    if (v.type == ColumnType::text) {
       good &= v.text.size() <= kMaxTextBytes;
       size += kTextBytes + v.text.size();
     } else {
       // NaN has no order, and windows and predicates compare; a sensor without a value leaves the field out.
-      good &= v.type != FieldType::f64 || std::isfinite(v.d);
+      good &= v.type != ColumnType::real || std::isfinite(v.d);
       size += kNumberBytes;
     }
   }
@@ -59,11 +59,13 @@ std::string_view read_content(base::ByteReader& r, const std::vector<FieldDecl>&
   if (at >= fields.size() || type != static_cast<uint8_t>(fields[at].type))
     return "contents its event does not declare";
   switch (fields[at].type) {
-    case FieldType::i64: values[at] = Value::of(r.get<int64_t>()); break;
-    case FieldType::f64: values[at] = Value::of(r.get<double>()); break;
+    case ColumnType::integer: values[at] = Value::of(r.get<int64_t>()); break;
+    case ColumnType::real: values[at] = Value::of(r.get<double>()); break;
     // Eight bytes, as all numbers: one width needs no alignment rules, and the journal is compacted soon.
-    case FieldType::boolean: values[at] = Value::of(r.get<int64_t>() != 0); break;
-    case FieldType::text: values[at] = Value::of(r.text()); break;
+    case ColumnType::boolean: values[at] = Value::of(r.get<int64_t>() != 0); break;
+    case ColumnType::text: values[at] = Value::of(r.text()); break;
+    case ColumnType::bytes:
+    case ColumnType::vector: return "contents that no event has";
   }
   return r.ok() ? "" : "cut contents";
 }
@@ -107,13 +109,13 @@ Status check_contents(const Catalog& catalog, uint16_t event, std::span<const Va
     if (!v.present) continue;
     const FieldDecl& f = decl.fields[i];
     if (v.type != f.type)
-      return argument_error({"a value of type ", field_type_name(v.type), " for field '", f.name, "'"},
-                            field_type_name(f.type), where(), "convert the value or declare another field");
-    if (v.type == FieldType::text && v.text.size() > kMaxTextBytes)
+      return argument_error({"a value of type ", column_type_name(v.type), " for field '", f.name, "'"},
+                            column_type_name(f.type), where(), "convert the value or declare another field");
+    if (v.type == ColumnType::text && v.text.size() > kMaxTextBytes)
       return argument_error({"a text of ", v.text.size(), " bytes in field '", f.name, "'"},
                             {"at most ", kMaxTextBytes, " bytes"}, where(),
                             "store it elsewhere and record its name");
-    if (v.type == FieldType::f64 && !std::isfinite(v.d))
+    if (v.type == ColumnType::real && !std::isfinite(v.d))
       return argument_error({"a value that is not finite in field '", f.name, "'"}, "a finite number",
                             where(), "leave the field out");
   }

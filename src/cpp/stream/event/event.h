@@ -21,46 +21,7 @@ inline constexpr int64_t kMinuteUs = 60 * kSecondUs;
 inline constexpr int64_t kHourUs = 60 * kMinuteUs;
 inline constexpr int64_t kDayUs = 24 * kHourUs;
 
-struct Value {
-  bool present = false;
-  FieldType type = FieldType::i64;
-  union {
-    int64_t i;  // a boolean is 0 or 1
-    double d;
-  };
-  std::string_view text;  // borrowed from whoever made the value
-
-  Value() : i(0) {}
-  // Functions, not constructors: an `int` converts to all of int64_t, double and bool, and a silent choice
-  // would store the wrong type.
-  static Value of(int64_t v) {
-    Value x;
-    x.present = true;
-    x.i = v;
-    return x;
-  }
-  static Value of(double v) {
-    Value x;
-    x.present = true;
-    x.type = FieldType::f64;
-    x.d = v;
-    return x;
-  }
-  static Value of(bool v) {
-    Value x;
-    x.present = true;
-    x.type = FieldType::boolean;
-    x.i = v;
-    return x;
-  }
-  static Value of(std::string_view v) {
-    Value x;
-    x.present = true;
-    x.type = FieldType::text;
-    x.text = v;
-    return x;
-  }
-};
+using Value = Cell;  // a content of an event
 
 // Bits are stored in logs: new ones are added behind, none is reused.
 enum EventFlags : uint8_t {
@@ -123,7 +84,7 @@ void put_record(const Event& event, Writer& w) {
     const Value& v = event.contents[i];
     if (!v.present) continue;
     w.put(static_cast<uint16_t>(i | static_cast<size_t>(v.type) << 8));
-    if (v.type != FieldType::text) {
+    if (v.type != ColumnType::text) {
       w.put(v.i);
       continue;
     }

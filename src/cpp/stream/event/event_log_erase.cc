@@ -10,13 +10,13 @@ namespace walle::stream {
 namespace {
 bool same(const Value& a, const Value& b) {
   if (!a.present || !b.present || a.type != b.type) return false;
-  if (a.type == FieldType::text) return a.text == b.text;
-  return a.type == FieldType::f64 ? a.d == b.d : a.i == b.i;
+  if (a.type == ColumnType::text) return a.text == b.text;
+  return a.type == ColumnType::real ? a.d == b.d : a.i == b.i;
 }
 
 // An int names a float where one is declared, as everywhere in Python.
 bool same_or_as_float(const Value& there, const Value& asked) {
-  const bool number = asked.type == FieldType::i64 && there.type == FieldType::f64;
+  const bool number = asked.type == ColumnType::integer && there.type == ColumnType::real;
   return same(there, number ? Value::of(static_cast<double>(asked.i)) : asked);
 }
 

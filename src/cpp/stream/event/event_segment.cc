@@ -4,6 +4,8 @@
 
 namespace walle::stream {
 
+using tensor::Column;
+
 namespace {
 enum HeadColumn : size_t { kSeq, kTs, kEvent, kPage, kSession, kInstance, kFlags };
 constexpr std::array<const char*, kHeadColumns> kHeadNames = {"seq",     "ts",       "event", "page",
@@ -12,36 +14,9 @@ constexpr std::array<const char*, kHeadColumns> kHeadNames = {"seq",     "ts",  
 // Of the events whose flags say that they have one, in order.
 constexpr const char* kOwnTime = "own";
 
-std::string column_name(char kind, size_t event, size_t field) {
-  // "p3.1": whether field 1 of event 3 is there, "v3.1": its values where it is. By number, since names may
-  // be long and the catalogue knows them.
-  return kind + std::to_string(event) + "." + std::to_string(field);
-}
-
-store::ColumnType column_type(FieldType t) {
-  return t == FieldType::f64    ? store::ColumnType::floats
-         : t == FieldType::text ? store::ColumnType::texts
-                                : store::ColumnType::ints;
-}
-
-// Booleans go with the integers, as 0 and 1: zlib makes next to nothing of them.
-void add_value(store::SegmentColumn& column, const Value& v) {
-  if (v.type == FieldType::f64)
-    column.floats.push_back(v.d);
-  else if (v.type == FieldType::text)
-    column.texts.emplace_back(v.text);
-  else
-    column.ints.push_back(v.i);
-}
-
-Value value_at(const store::SegmentColumn& column, size_t at, FieldType type) {
-  switch (type) {
-    case FieldType::i64: return Value::of(column.ints[at]);
-    case FieldType::f64: return Value::of(column.floats[at]);
-    case FieldType::boolean: return Value::of(column.ints[at] != 0);
-    case FieldType::text: return Value::of(std::string_view(column.texts[at]));
-  }
-  return {};
+// "v3.1": field 1 of event 3. By number, since names may be long and the catalogue knows them.
+std::string column_name(size_t event, size_t field) {
+  return "v" + std::to_string(event) + "." + std::to_string(field);
 }
 }  // namespace
 
@@ -63,17 +38,15 @@ void EventSegmentBuilder::add_contents(const Event& e) {
   if (fields_.size() <= e.event) fields_.resize(e.event + 1u);
   auto& fields = fields_[e.event];
   const auto& decl = catalog_.events()[e.event].fields;
-  const size_t before = fields.empty() ? 0 : fields[0].present.ints.size();
+  const size_t before = fields.empty() ? 0 : fields[0].size();
   while (fields.size() < decl.size()) {  // declared since the segment began
-    fields.emplace_back();
-    fields.back().present.ints.assign(before, 0);
-    fields.back().values.type = column_type(decl[fields.size() - 1].type);
+    Column& column = fields.emplace_back(decl[fields.size()].type);
+    for (size_t row = 0; row < before; ++row) column.push_absent();
   }
   for (size_t i = 0; i < decl.size(); ++i) {
-    // Contents may be shorter than the declaration: the rest is absent.
-    const Value v = i < e.contents.size() ? e.contents[i] : Value();
-    fields[i].present.ints.push_back(v.present);
-    if (v.present) add_value(fields[i].values, v);
+    // Contents may be shorter than the declaration: the rest is absent. The log has compared the types.
+    const bool held = fields[i].push_back(i < e.contents.size() ? e.contents[i] : Value());
+    if (!held) fields[i].push_absent();
   }
 }
 
@@ -86,29 +59,13 @@ store::Segment EventSegmentBuilder::finish() {
     s.min_ts = head_[kTs].front();
     s.max_ts = head_[kTs].back();
   }
-  const auto take = [&](std::string name, store::SegmentColumn& column) {
-    column.name = std::move(name);
-    s.columns.push_back(std::move(column));
+  const auto take = [&](std::string name, Column&& column) {
+    s.columns.push_back({.name = std::move(name), .cells = std::move(column)});
   };
-  for (size_t i = 0; i < kHeadColumns; ++i) {
-    store::SegmentColumn column;
-    column.ints = std::move(head_[i]);
-    take(kHeadNames[i], column);
-  }
-  if (!own_.empty()) {
-    store::SegmentColumn column;
-    column.ints = std::move(own_);
-    take(kOwnTime, column);
-  }
+  for (size_t i = 0; i < kHeadColumns; ++i) take(kHeadNames[i], Column(std::move(head_[i])));
+  if (!own_.empty()) take(kOwnTime, Column(std::move(own_)));
   for (size_t e = 0; e < fields_.size(); ++e)
-    for (size_t f = 0; f < fields_[e].size(); ++f) {
-      auto& [present, values] = fields_[e][f];
-      // A column of ones says nothing; its absence says "always there", which is the usual case.
-      const bool all =
-          std::all_of(present.ints.begin(), present.ints.end(), [](int64_t p) { return p != 0; });
-      if (!all) take(column_name('p', e, f), present);
-      take(column_name('v', e, f), values);
-    }
+    for (size_t f = 0; f < fields_[e].size(); ++f) take(column_name(e, f), std::move(fields_[e][f]));
   return s;
 }
 
@@ -120,30 +77,30 @@ class RowReader {
 
   Status find_columns() {
     for (size_t i = 0; i < kHeadColumns; ++i) {
-      WALLE_ASSIGN(head_[i], segment_.find(kHeadNames[i]));
-      if (!head_[i] || head_[i]->ints.size() != segment_.rows())
+      WALLE_ASSIGN(head_[i], integers(kHeadNames[i]));
+      if (!head_[i] || head_[i]->size() != segment_.rows())
         return damaged({"without its column '", kHeadNames[i], "'"});
     }
-    WALLE_ASSIGN(own_, segment_.find(kOwnTime));
+    WALLE_ASSIGN(own_, integers(kOwnTime));
     fields_.resize(catalog_.events().size());
     return {};
   }
 
   // The first row whose event has this number or a higher one; rows before it are not read. Numbers grow.
   size_t first_row(uint64_t from) {
-    const std::vector<int64_t>& seqs = head_[kSeq]->ints;
+    const Integers& seqs = *head_[kSeq];
     const auto at = std::ranges::partition_point(seqs, [&](int64_t s) { return std::cmp_less(s, from); });
     const auto row = static_cast<size_t>(at - seqs.begin());
-    own_row_ = static_cast<size_t>(std::count_if(head_[kFlags]->ints.begin(),
-                                                 head_[kFlags]->ints.begin() + static_cast<ptrdiff_t>(row),
-                                                 [](int64_t flags) { return flags & kHasOwnTime; }));
+    const auto flags = head_[kFlags]->begin();
+    own_row_ = static_cast<size_t>(
+        std::count_if(flags, flags + static_cast<ptrdiff_t>(row), [](int64_t f) { return f & kHasOwnTime; }));
     return row;
   }
 
   // Rows in order, each once.
   Result<Event> read(size_t row) {
-    const int64_t event = head_[kEvent]->ints[row];
-    const int64_t page = head_[kPage]->ints[row];
+    const int64_t event = (*head_[kEvent])[row];
+    const int64_t page = (*head_[kPage])[row];
     // Numbers of a segment are checked against the catalogue one by one: its checksum says it is as written,
     // not by whom.
     if (event < 0 || std::cmp_greater_equal(event, fields_.size())) return damaged("with unknown event ids");
@@ -152,15 +109,15 @@ class RowReader {
     if (page < 0 || std::cmp_greater_equal(page, catalog_.page_count(e.event)))
       return damaged("with unknown page or state ids");
     e.page = static_cast<uint16_t>(page);
-    e.seq = static_cast<uint64_t>(head_[kSeq]->ints[row]);
-    e.ts = head_[kTs]->ints[row];
-    e.session = static_cast<uint64_t>(head_[kSession]->ints[row]);
-    e.page_instance = static_cast<uint64_t>(head_[kInstance]->ints[row]);
-    e.flags = static_cast<uint8_t>(head_[kFlags]->ints[row]);
+    e.seq = static_cast<uint64_t>((*head_[kSeq])[row]);
+    e.ts = (*head_[kTs])[row];
+    e.session = static_cast<uint64_t>((*head_[kSession])[row]);
+    e.page_instance = static_cast<uint64_t>((*head_[kInstance])[row]);
+    e.flags = static_cast<uint8_t>((*head_[kFlags])[row]);
     e.own_ts = e.ts;
     if (e.flags & kHasOwnTime) {
-      if (!own_ || own_row_ >= own_->ints.size()) return damaged("with fewer own times than its flags say");
-      e.own_ts = own_->ints[own_row_++];
+      if (!own_ || own_row_ >= own_->size()) return damaged("with fewer own times than its flags say");
+      e.own_ts = (*own_)[own_row_++];
     }
     WALLE_TRY(find_fields(e.event, row));
     WALLE_TRY(read_contents(e.event));
@@ -169,30 +126,31 @@ class RowReader {
   }
 
  private:
-  struct Cursor {  // of one field: the next row of its event, the next value that is there
-    const store::SegmentColumn* present = nullptr;
-    const store::SegmentColumn* values = nullptr;
-    size_t row = 0, value = 0;
+  using Integers = Column::Integers;
+  struct Cursor {  // of one field: the next row of its event
+    const Column* column = nullptr;
+    size_t row = 0;
   };
+
+  // nullptr where there is no such column of an integer in every row.
+  Result<const Integers*> integers(std::string_view name) {
+    WALLE_ASSIGN(const Column* column, segment_.find(name));
+    return column && column->type() == ColumnType::integer && column->whole() ? &column->integers() : nullptr;
+  }
 
   // When the first event of a kind is read, at `row`: its columns, and where they stand there.
   Status find_fields(uint16_t event, size_t row) {
     if (fields_[event]) return {};
     std::vector<Cursor>& found = fields_[event].emplace();
-    const auto events = head_[kEvent]->ints.begin();
+    const auto events = head_[kEvent]->begin();
     const auto before =
         static_cast<size_t>(std::count(events, events + static_cast<ptrdiff_t>(row), int64_t{event}));
-    for (size_t f = 0; f < catalog_.events()[event].fields.size(); ++f) {
-      Cursor c{.row = before, .value = before};
-      WALLE_ASSIGN(c.present, segment_.find(column_name('p', event, f)));
-      WALLE_ASSIGN(c.values, segment_.find(column_name('v', event, f)));
-      if (c.present) {
-        const std::vector<int64_t>& there = c.present->ints;
-        const size_t rows = std::min(before, there.size());
-        c.value = rows - static_cast<size_t>(
-                             std::count(there.begin(), there.begin() + static_cast<ptrdiff_t>(rows), 0));
-      }
-      found.push_back(c);
+    const std::vector<FieldDecl>& fields = catalog_.events()[event].fields;
+    for (size_t f = 0; f < fields.size(); ++f) {
+      WALLE_ASSIGN(const Column* column, segment_.find(column_name(event, f)));
+      // The catalogue may be another one's; its types decide what the column must be.
+      if (column && column->type() != fields[f].type) return damaged("with values of another type");
+      found.push_back({.column = column, .row = before});
     }
     return {};
   }
@@ -203,13 +161,9 @@ class RowReader {
     for (size_t f = 0; f < fields.size(); ++f) {
       Cursor& c = fields[f];
       // Declared after the segment was written: absent in all its rows.
-      if (!c.values) continue;
-      if (c.present && (c.row >= c.present->ints.size() || !c.present->ints[c.row++])) continue;
-      if (c.value >= c.values->size()) return damaged("with fewer values than rows");
-      const FieldType type = catalog_.events()[event].fields[f].type;
-      // The catalogue may be another one's; its types decide what the column must be.
-      if (c.values->type != column_type(type)) return damaged("with values of another type");
-      values_[f] = value_at(*c.values, c.value++, type);
+      if (!c.column) continue;
+      if (c.row >= c.column->size()) return damaged("with fewer values than rows");
+      values_[f] = (*c.column)[c.row++];
     }
     return {};
   }
@@ -222,8 +176,8 @@ class RowReader {
 
   store::SegmentReader& segment_;
   const Catalog& catalog_;
-  std::array<const store::SegmentColumn*, kHeadColumns> head_{};
-  const store::SegmentColumn* own_ = nullptr;
+  std::array<const Integers*, kHeadColumns> head_{};
+  const Integers* own_ = nullptr;
   size_t own_row_ = 0;
   // By event, by position; none of those of which no event was read.
   std::vector<std::optional<std::vector<Cursor>>> fields_;

@@ -22,18 +22,14 @@ class EventSegmentBuilder {
   store::Segment finish();
 
  private:
-  // Values only of rows that have them: a rare field then costs a zero per row, which zlib all but removes.
-  struct Field {
-    store::SegmentColumn present, values;
-  };
   void add_contents(const Event& event);
 
   const Catalog& catalog_;
   size_t rows_ = 0;
   uint64_t first_seq_ = 0, last_seq_ = 0;
   std::array<std::vector<int64_t>, kHeadColumns> head_;
-  std::vector<int64_t> own_;                // times of those events whose own time is another one
-  std::vector<std::vector<Field>> fields_;  // by event, by position
+  std::vector<int64_t> own_;                         // times of those events whose own time is another one
+  std::vector<std::vector<tensor::Column>> fields_;  // by event, by position: a row per such event
 };
 
 // Events with numbers >= `from`, until `visit` returns false. Of their contents only the columns of those

@@ -16,9 +16,10 @@ std::optional<store::SegmentEntry> entry_of(const std::string& file, const std::
   // is large.
   if (!name || !segment.ok() || !segment->check().ok()) return std::nullopt;
   const auto found = segment->find("seq");
-  const store::SegmentColumn* const seqs = found.ok() ? *found : nullptr;
+  const tensor::Column* const seqs = found.ok() ? *found : nullptr;
   const bool in_range =
-      seqs && seqs->ints.size() == segment->rows() && std::ranges::all_of(seqs->ints, [&](int64_t seq) {
+      seqs && seqs->type() == ColumnType::integer && seqs->size() == segment->rows() &&
+      std::ranges::all_of(seqs->integers(), [&](int64_t seq) {
         return std::cmp_greater_equal(seq, name->first) && std::cmp_less_equal(seq, name->last);
       });
   // A copy under another segment's name would put events where they do not belong.

@@ -16,7 +16,7 @@ int64_t added(int64_t a, int64_t b) {
   return b > 0 ? INT64_MAX : INT64_MIN;
 }
 
-double as_double(const Value& v) { return v.type == FieldType::i64 ? static_cast<double>(v.i) : v.d; }
+double as_double(const Value& v) { return v.type == ColumnType::integer ? static_cast<double>(v.i) : v.d; }
 
 uint64_t time_of_key(uint64_t key) { return key >> kKeyShift << kKeyShift; }
 }  // namespace
@@ -126,8 +126,8 @@ uint64_t AggregateTrigger::feed_window(uint64_t* cells, const Value& v, uint64_t
 
 // Integers as integers, because a double cannot tell all of them apart.
 bool AggregateTrigger::compares(int64_t i, double d) const {
-  const bool less = whole_ && bound_.type == FieldType::i64 ? i < bound_.i : d < bound_.d;
-  const bool equal = whole_ && bound_.type == FieldType::i64 ? i == bound_.i : d == bound_.d;
+  const bool less = whole_ && bound_.type == ColumnType::integer ? i < bound_.i : d < bound_.d;
+  const bool equal = whole_ && bound_.type == ColumnType::integer ? i == bound_.i : d == bound_.d;
   return holds(op_, less ? -1 : equal ? 0 : 1);
 }
 

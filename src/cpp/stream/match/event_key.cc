@@ -18,7 +18,7 @@ uint64_t value_hash(const Value& v) {
   base::Hasher h;
   // The type goes in, or the integer 1 and true would share a partition.
   h.value(static_cast<uint8_t>(v.type));
-  if (v.type == FieldType::text)
+  if (v.type == ColumnType::text)
     h.text(v.text);
   else
     h.value(v.i);

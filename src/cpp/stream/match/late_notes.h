@@ -39,7 +39,7 @@ struct LateNote {
 inline Value noted_value(uint64_t type, uint64_t bits) {
   Value v;
   v.present = type != 0;
-  v.type = type == 1 + static_cast<uint64_t>(FieldType::f64) ? FieldType::f64 : FieldType::i64;
+  v.type = type == 1 + static_cast<uint64_t>(ColumnType::real) ? ColumnType::real : ColumnType::integer;
   v.i = std::bit_cast<int64_t>(bits);
   return v;
 }

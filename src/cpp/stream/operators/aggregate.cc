@@ -51,20 +51,15 @@ std::string top_of(const std::map<std::string, int64_t>& counts, size_t k, int64
   return others ? out + ",*:" + std::to_string(others) : out;
 }
 
-double number(const Cell& c) {
-  if (const auto* i = std::get_if<int64_t>(&c)) return static_cast<double>(*i);
-  if (const auto* d = std::get_if<double>(&c)) return *d;
-  return 0;
-}
+double number_or_0(const Cell& c) { return c.number().value_or(0); }
 
 std::string word(const Cell& c) {
-  if (const auto* i = std::get_if<int64_t>(&c)) return std::to_string(*i);
-  if (const auto* s = std::get_if<std::string>(&c)) return *s;
+  if (c.is(ColumnType::integer) || c.is(ColumnType::boolean)) return std::to_string(c.i);
+  if (c.is(ColumnType::text)) return std::string(c.text);
   // A sign, 17 digits, a point and an exponent of up to four characters fit twice.
   char out[40];
-  const auto* d = std::get_if<double>(&c);  // a vector has no word of its own
-  // 17 digits tell all doubles apart.
-  std::snprintf(out, sizeof out, "%.17g", d ? *d : 0.0);
+  // 17 digits tell all doubles apart; a vector has no word of its own.
+  std::snprintf(out, sizeof out, "%.17g", number_or_0(c));
   return out;
 }
 }  // namespace
@@ -88,8 +83,7 @@ Status check_aggregate(const AggregateSpec& a) {
 }
 
 void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
-  if (std::holds_alternative<std::monostate>(cell) && !spec.column.empty())
-    return;  // an absent value is not counted
+  if (!cell.present && !spec.column.empty()) return;  // an absent value is not counted
   ++count_;
   switch (spec.kind) {
     case AggregateKind::count: return;
@@ -113,7 +107,7 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
     }
     case AggregateKind::histogram: {
       bins_.resize(spec.k);
-      const double at = (number(cell) - spec.low) / (spec.high - spec.low) * spec.k;
+      const double at = (number_or_0(cell) - spec.low) / (spec.high - spec.low) * spec.k;
       // Outliers count in the outer ones, what is not a number in the first.
       const auto bin = at > 0 ? static_cast<size_t>(std::min(at, spec.k - 1.0)) : 0;
       ++bins_[bin];
@@ -126,7 +120,7 @@ void Accumulator::add(const AggregateSpec& spec, const Cell& cell) {
     case AggregateKind::var: break;
   }
   // Welford's update (1962): sums of squares would cancel for values such as times since 1970.
-  const double x = number(cell), delta = x - mean_;
+  const double x = number_or_0(cell), delta = x - mean_;
   sum_ += x;
   mean_ += delta / static_cast<double>(count_);
   m2_ += delta * (x - mean_);
@@ -161,9 +155,9 @@ void Accumulator::merge(const AggregateSpec&, const Accumulator& o) {
   for (size_t i = 0; i < o.bins_.size(); ++i) bins_[i] += o.bins_[i];
 }
 
-Cell Accumulator::result(const AggregateSpec& spec) const {
+Scalar Accumulator::result(const AggregateSpec& spec) const {
   // A count or a sum of nothing is 0; a mean or an extreme of nothing is absent.
-  const auto of_some = [this](double value) { return count_ ? Cell(value) : Cell(); };
+  const auto of_some = [this](double value) { return count_ ? Scalar(value) : Scalar(); };
   switch (spec.kind) {
     case AggregateKind::count: return count_;
     case AggregateKind::sum: return sum_;
@@ -181,7 +175,7 @@ Cell Accumulator::result(const AggregateSpec& spec) const {
     // Of the population (divided by n): defined for a single row, and parts merge without a correction.
     case AggregateKind::var: return of_some(m2_ / static_cast<double>(count_));
   }
-  return base::unreached(Cell());
+  return base::unreached(Scalar());
 }
 
 }  // namespace walle::stream

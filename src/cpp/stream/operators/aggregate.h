@@ -28,7 +28,7 @@ class Accumulator {
   void merge(const AggregateSpec& spec, const Accumulator& other);
   // Integers for count and distinct, floats for the rest, a text "value:count,..." for top_k (with
   // "*:count" for rows of words past the limit) and "count,..." for histogram.
-  Cell result(const AggregateSpec& spec) const;
+  Scalar result(const AggregateSpec& spec) const;
 
  private:
   int64_t count_ = 0;

@@ -28,6 +28,7 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
       const bool clash = out.find(right.columns[c].name).has_value();
       out.columns.push_back({.name = right.columns[c].name + (clash ? "_right" : ""),
                              .sensitivity = right.columns[c].sensitivity,
+                             .cells = tensor::Column(right.columns[c].cells.type()),
                              .path = path_through(right.columns[c], "as-of join")});
     }
   for (size_t r = 0; r < left.rows(); ++r) {
@@ -41,8 +42,8 @@ Result<Batch> as_of_join(const Batch& left, const Batch& right, const std::vecto
         found = &*std::prev(after);
     }
     for (size_t k = 0; k < taken.size(); ++k)
-      out.columns[left.columns.size() + k].cells.push_back(
-          // A left join: rows without a partner stay, with absent cells.
+      // A left join: rows without a partner stay, with absent cells.
+      put(out.columns[left.columns.size() + k],
           found ? right.columns[taken[k]].cells[found->second] : Cell());
   }
   return out;

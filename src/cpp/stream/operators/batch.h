@@ -2,21 +2,17 @@
 #pragma once
 
 #include <optional>
-#include <variant>
 
 #include "stream/event/event.h"
+#include "tensor/table.h"
 
 namespace walle::stream {
 
-using Floats = std::vector<float>;  // a feature or an encoding: as many floats in every row
-// Absent, integer or boolean, float, text, vector; the order is part of docs/reference/formats/egress.md.
-using Cell = std::variant<std::monostate, int64_t, double, std::string, Floats>;
-
-// personal unless somebody says otherwise: a forgotten label must not let data out.
+// A column of a batch. Personal unless somebody says otherwise: a forgotten label must not let data out.
 struct Column {
   std::string name;
   Sensitivity sensitivity = Sensitivity::personal;
-  std::vector<Cell> cells = {};
+  tensor::Column cells = {};
   std::string path = {};  // how its values came about, "price > max"; empty: the column itself was given
 };
 

@@ -36,14 +36,18 @@ Status check_duration(int64_t us, std::string_view name, std::string_view where)
 
 Key key_of(const Batch& in, size_t row, const std::vector<size_t>& columns) {
   Key out;
-  for (const size_t c : columns) out.push_back(in.columns[c].cells[row]);
+  out.reserve(columns.size());
+  for (const size_t c : columns) out.emplace_back(in.columns[c].cells[row]);
   return out;
 }
 
 Batch empty_like(const Batch& b) {
   Batch out;
   for (const Column& c : b.columns)
-    out.columns.push_back({.name = c.name, .sensitivity = c.sensitivity, .path = c.path});
+    out.columns.push_back({.name = c.name,
+                           .sensitivity = c.sensitivity,
+                           .cells = tensor::Column(c.cells.type()),
+                           .path = c.path});
   return out;
 }
 
@@ -51,22 +55,34 @@ void copy_row(const Batch& from, size_t row, Batch& to) {
   to.ts.push_back(from.ts[row]);
   // An empty list means one event per row and stays empty: most batches never aggregate.
   if (!from.support.empty()) to.support.push_back(from.support[row]);
-  for (size_t c = 0; c < from.columns.size(); ++c) to.columns[c].cells.push_back(from.columns[c].cells[row]);
+  for (size_t c = 0; c < from.columns.size(); ++c) put(to.columns[c], from.columns[c].cells[row]);
 }
 
-Value value_of(const Cell& c) {
-  if (const auto* i = std::get_if<int64_t>(&c)) return Value::of(*i);
-  if (const auto* d = std::get_if<double>(&c)) return Value::of(*d);
-  if (const auto* s = std::get_if<std::string>(&c)) return Value::of(std::string_view(*s));
+Error wrong_cell(const Column& column, const Cell& given, std::string_view where) {
+  return argument_error("a value of type " + std::string(column_type_name(given.type)) + " in column '" +
+                            column.name + "'",
+                        std::string(column_type_name(column.cells.type())) + ", as in the rows before",
+                        std::string(where), "give each kind of value a column of its own")
+      .of_kind(base::ErrorKind::wrong_type);
+}
+
+Status add_cell(Column& column, const Cell& cell, std::string_view where) {
+  if (column.cells.push_back(cell)) return {};
+  return wrong_cell(column, cell, where);
+}
+
+Status ColumnKinds::check(const Batch& in, std::string_view where) {
+  for (const Column& c : in.columns) {
+    if (c.cells.absent() == c.cells.size()) continue;  // of any type
+    const auto [at, fresh] = types_.emplace(c.name, c.cells.type());
+    const bool numbers = tensor::is_number(at->second) && tensor::is_number(c.cells.type());
+    if (fresh || numbers || at->second == c.cells.type()) continue;
+    return argument_error("column '" + c.name + "' of type " + std::string(column_type_name(c.cells.type())),
+                          std::string(column_type_name(at->second)) + ", as in the rows before",
+                          std::string(where), "give each kind of value a column of its own")
+        .of_kind(base::ErrorKind::wrong_type);
+  }
   return {};
-}
-
-bool number_of(const Cell& c, double& out) {
-  const auto* integer = std::get_if<int64_t>(&c);
-  const auto* real = std::get_if<double>(&c);
-  if (integer) out = static_cast<double>(*integer);
-  if (real) out = *real;
-  return integer || real;
 }
 
 std::string path_through(const Column& c, std::string_view done) {

@@ -15,7 +15,7 @@ class Encode final : public Operator {
 
   Result<Batch> push(const Batch& in) override {
     WALLE_ASSIGN(const auto from, columns_of(in, columns_, "encode"));
-    Column made{.name = out_, .sensitivity = Sensitivity::open};
+    Column made{.name = out_, .sensitivity = Sensitivity::open, .cells = tensor::Column(ColumnType::vector)};
     for (const size_t c : from) {
       // A network hides nothing: what it was given can often be computed back from the code.
       made.sensitivity = std::max(made.sensitivity, in.columns[c].sensitivity);
@@ -54,16 +54,16 @@ class Encode final : public Operator {
                             "encode", "check the encoder's output shape");
     const auto each = static_cast<std::ptrdiff_t>(codes.size() / in.rows());
     for (auto at = codes.begin(); at != codes.end(); at += each)
-      made.cells.emplace_back(Floats(at, at + each));
+      put(made, Cell::of(std::span<const float>(at, at + each)));
     return {};
   }
 
   static Status append(const Column& column, size_t row, Floats& to) {
-    double number = 0;
-    if (const auto* v = std::get_if<Floats>(&column.cells[row]))
-      to.insert(to.end(), v->begin(), v->end());
-    else if (number_of(column.cells[row], number))
-      to.push_back(static_cast<float>(number));
+    const Cell cell = column.cells[row];
+    if (cell.is(ColumnType::vector))
+      cell.append_floats(to);
+    else if (const std::optional<double> number = cell.number())
+      to.push_back(static_cast<float>(*number));
     else
       return argument_error({"a value that is no number in column '", column.name, "'"},
                             "numbers and vectors", {"encode, row ", row},

@@ -8,7 +8,7 @@
 namespace walle::stream {
 
 namespace {
-double number(const Value& v) { return v.type == FieldType::f64 ? v.d : static_cast<double>(v.i); }
+double number(const Value& v) { return v.type == ColumnType::real ? v.d : static_cast<double>(v.i); }
 
 struct Item {
   int64_t id = 0;

@@ -40,32 +40,32 @@ class Ipv final : public Watermarked {
     path_ += " > ipv";
     key_ = {.name = "page_instance",
             .sensitivity = in.columns[columns_[0]].sensitivity,
+            .cells = {},
             .path = path_through(in.columns[columns_[0]], "key of ipv")};
     return {};
   }
 
   // A number where the feature asks for one; anything else is as if it were not there.
   static Value content_of(EventKind kind, const Cell& depth, const Cell& item) {
-    double number = 0;
-    if (kind == EventKind::page_scroll && number_of(depth, number)) return value_of(depth);
+    if (kind == EventKind::page_scroll && depth.number()) return depth;
     const bool shown = kind == EventKind::exposure || kind == EventKind::click;
-    return shown && std::holds_alternative<int64_t>(item) ? value_of(item) : Value();
+    return shown && item.is(ColumnType::integer) ? item : Value();
   }
 
   void place(const Batch& in, size_t row, Batch& out) override {
-    const auto* number = std::get_if<int64_t>(&in.columns[columns_[0]].cells[row]);
+    const Cell number = in.columns[columns_[0]].cells[row];
     // 0 is "no page" in the event log.
-    if (!number || *number == 0) {
+    if (!number.is(ColumnType::integer) || number.i == 0) {
       ++outside_;
       return;
     }
-    Page& page = pages_[*number];
+    Page& page = pages_[number.i];
     if (page.given) {
       ++late_;
       return;
     }
-    const auto* name = std::get_if<std::string>(&in.columns[columns_[1]].cells[row]);
-    const auto event = name ? catalog_.find_event(*name) : std::nullopt;
+    const Cell name = in.columns[columns_[1]].cells[row];
+    const auto event = name.is(ColumnType::text) ? catalog_.find_event(name.text) : std::nullopt;
     // Others are events of the page that the feature does not look into; they count for its time.
     const uint16_t id = event ? *event : static_cast<uint16_t>(EventKind::timer);
     page.rows.push_back({in.ts[row], id,
@@ -76,7 +76,7 @@ class Ipv final : public Watermarked {
     page.exited = page.exited || id == static_cast<uint16_t>(EventKind::page_exit);
     page.end = page.exited ? page.last : page.last + spec_.idle_us;
     due_ = std::min(due_, page.end);
-    if (page.rows.size() == kIpvRows) give(*number, page, out);
+    if (page.rows.size() == kIpvRows) give(number.i, page, out);
   }
 
   // Pages that the watermark has reached, in order of their ends; forgets those given out when nothing of
@@ -124,10 +124,10 @@ class Ipv final : public Watermarked {
     ipv_feature(events, catalog_, kFields, std::span<float, kIpvFloats>(feature.data(), kIpvFloats));
     out.ts.push_back(page.end);
     out.support.push_back(page.support);
-    out.columns[0].cells.emplace_back(number);
-    out.columns[1].cells.emplace_back(page.rows.front().ts);
-    out.columns[2].cells.emplace_back(page.end);
-    out.columns[3].cells.emplace_back(std::move(feature));
+    put(out.columns[0], Cell::of(number));
+    put(out.columns[1], Cell::of(page.rows.front().ts));
+    put(out.columns[2], Cell::of(page.end));
+    put(out.columns[3], Cell::of(std::span<const float>(feature)));
     page.given = true;
     page.rows = {};
   }
@@ -136,8 +136,8 @@ class Ipv final : public Watermarked {
     Batch out;
     out.columns.push_back(key_);
     for (const char* name : {"window_start", "window_end"})
-      out.columns.push_back({.name = name, .sensitivity = Sensitivity::open, .path = "window"});
-    out.columns.push_back({.name = spec_.out, .sensitivity = label_, .path = path_});
+      out.columns.push_back({.name = name, .sensitivity = Sensitivity::open, .cells = {}, .path = "window"});
+    out.columns.push_back({.name = spec_.out, .sensitivity = label_, .cells = {}, .path = path_});
     return out;
   }
 

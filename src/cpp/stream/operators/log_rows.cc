@@ -2,23 +2,13 @@
 #include "base/nearest_name.h"
 #include "stream/event/event_names.h"
 #include "stream/event/row_time.h"
+#include "stream/operators/batch_rows.h"
 #include "stream/operators/traced_batch.h"
 
 namespace walle::stream {
 
 namespace {
 constexpr size_t kHead = 4;  // event, page, session, page_instance: in front of the named contents
-
-Cell cell_of(const Value* v) {
-  if (!v) return {};
-  switch (v->type) {
-    case FieldType::i64:
-    case FieldType::boolean: return v->i;
-    case FieldType::f64: return v->d;
-    case FieldType::text: return std::string(v->text);
-  }
-  return {};
-}
 
 // A field that no event read has shows nothing, and is still labelled as it is declared.
 Sensitivity declared_label(const Catalog& catalog, uint16_t field) {
@@ -59,7 +49,7 @@ Result<Batch> empty_rows(const Catalog& catalog, const std::vector<std::string>&
 // bound of their own.
 class LogRows {
  public:
-  explicit LogRows(size_t text_bytes) : text_left_(text_bytes) {}
+  explicit LogRows(size_t text_bytes) : text_bytes_(text_bytes), text_left_(text_bytes) {}
 
   Status begin(const Catalog& catalog, const std::vector<std::string>& fields) {
     catalog_ = &catalog;
@@ -67,53 +57,57 @@ class LogRows {
     return {};
   }
 
-  // False where texts are too many.
-  bool add(const Event& e) {
+  // An error where texts are too many, or two events have values of one name that no column holds.
+  Status add(const Event& e) {
     rows_.ts.push_back(time_.of(e));
-    rows_.columns[0].cells.emplace_back(catalog_->events()[e.event].name);
-    rows_.columns[1].cells.emplace_back(page_name(*catalog_, e));
-    rows_.columns[2].cells.emplace_back(static_cast<int64_t>(e.session));
-    rows_.columns[3].cells.emplace_back(static_cast<int64_t>(e.page_instance));
+    put(rows_.columns[0], Cell::of(std::string_view(catalog_->events()[e.event].name)));
+    put(rows_.columns[1], Cell::of(std::string_view(page_name(*catalog_, e))));
+    put(rows_.columns[2], Cell::of(static_cast<int64_t>(e.session)));
+    put(rows_.columns[3], Cell::of(static_cast<int64_t>(e.page_instance)));
     for (size_t i = 0; i < ids_.size(); ++i) {
       Column& column = rows_.columns[kHead + i];
       const Value* value = e.field(*catalog_, ids_[i]);
-      if (value && value->type == FieldType::text) {
-        if (value->text.size() > text_left_) return false;
+      if (value && value->type == ColumnType::text) {
+        if (value->text.size() > text_left_) return too_much_text();
         text_left_ -= value->text.size();
       }
-      column.cells.push_back(cell_of(value));
+      WALLE_TRY(add_cell(column, value ? *value : Cell(), "rows of a log"));
       // Of the event itself: a label that was lowered later stays what it was for this one.
       if (const FieldDecl* declared = catalog_->field(e.event, ids_[i]))
         column.sensitivity = std::max(column.sensitivity, declared->label_at(e.seq));
     }
-    return true;
+    return {};
   }
 
   size_t count() const { return rows_.rows(); }
   Batch take() { return std::move(rows_); }
 
  private:
+  Error too_much_text() const {
+    return resource_error({"events with more than ", text_bytes_, " bytes of text"},
+                          "at most so many at once", "rows of a log",
+                          "ask for less of the log, or fewer fields");
+  }
+
   const Catalog* catalog_ = nullptr;
   std::vector<uint16_t> ids_;
   Batch rows_;
   RowTime time_;
-  size_t text_left_;
+  size_t text_bytes_, text_left_;
 };
 }  // namespace
 
 Result<TracedBatch> TracedBatch::of_log(EventLog& log, const std::vector<std::string>& fields,
                                         const EventQuery& query, int64_t limit, size_t text_bytes) {
   LogRows rows(text_bytes);
-  bool fits = true;
+  Status added;
   const auto begin = [&](const Catalog& catalog) { return rows.begin(catalog, fields); };
   WALLE_TRY(log.read(query, begin, [&](const Event& e) {
     if (limit >= 0 && std::cmp_greater_equal(rows.count(), limit)) return false;
-    fits = rows.add(e);
-    return fits;
+    added = rows.add(e);
+    return added.ok();
   }));
-  if (!fits)
-    return resource_error({"events with more than ", text_bytes, " bytes of text"}, "at most so many at once",
-                          "rows of a log", "ask for less of the log, or fewer fields");
+  WALLE_TRY(added);
   return TracedBatch(rows.take(), Origin::log);
 }
 

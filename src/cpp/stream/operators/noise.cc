@@ -22,10 +22,11 @@ class Noise final : public Operator {
     column.sensitivity = Sensitivity::open;
     // Every value is a release of its own. Spent before anything is drawn: a refusal gives nothing away.
     if (in.rows()) WALLE_TRY(account_.spend(spec_.epsilon * static_cast<double>(in.rows())));
+    column.cells = tensor::Column();
     for (size_t r = 0; r < in.rows(); ++r) {
-      double value = spec_.low;  // an absent value must look like any other
-      number_of(column.cells[r], value);
-      WALLE_ASSIGN(column.cells[r], noisy(value));
+      // An absent value must look like any other.
+      WALLE_ASSIGN(const Cell told, noisy(in.columns[at].cells[r].number().value_or(spec_.low)));
+      put(column, told);
     }
     return out;
   }
@@ -39,16 +40,16 @@ class Noise final : public Operator {
       const int k = static_cast<int>(width) + 1;
       WALLE_ASSIGN(const int told, randomised_response(static_cast<int>(std::clamp(above, 0.0, width)), k,
                                                        spec_.epsilon, random_));
-      return Cell(static_cast<int64_t>(told) + static_cast<int64_t>(spec_.low));
+      return Cell::of(static_cast<int64_t>(told) + static_cast<int64_t>(spec_.low));
     }
     const double one[] = {above};
     if (spec_.kind == NoiseKind::laplace) {
       WALLE_ASSIGN(const double told, laplace_sum(one, 0, width, spec_.epsilon, spec_.resolution, random_));
-      return Cell(told + spec_.low);
+      return Cell::of(told + spec_.low);
     }
     WALLE_ASSIGN(const double told,
                  gaussian_sum(one, 0, width, spec_.epsilon, spec_.delta, spec_.resolution, random_));
-    return Cell(told + spec_.low);
+    return Cell::of(told + spec_.low);
   }
 
   NoiseSpec spec_;

@@ -6,7 +6,7 @@ void PageEvents::keep(const Event& event) {
   // What read() hands out borrows from the log's buffers, which the next event overwrites.
   std::vector<Value>& contents = contents_.emplace_back(event.contents.begin(), event.contents.end());
   for (Value& value : contents)
-    if (value.present && value.type == FieldType::text) value.text = texts_.emplace_back(value.text);
+    if (value.present && value.type == ColumnType::text) value.text = texts_.emplace_back(value.text);
   Event& kept = events_.emplace_back(event);
   kept.contents = contents;
 }

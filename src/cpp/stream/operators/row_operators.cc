@@ -20,8 +20,8 @@ class Filter final : public Operator {
     Catalog catalog;
     EventDecl row{"row", EventKind::custom, {}};
     for (const Column& c : in.columns)
-      // The declared type is not asked for: values carry their own, and a column may mix integers and floats.
-      row.fields.push_back({.name = c.name, .type = FieldType::f64, .sensitivity = c.sensitivity});
+      // The declared type is not asked for: values carry their own.
+      row.fields.push_back({.name = c.name, .type = ColumnType::real, .sensitivity = c.sensitivity});
     WALLE_ASSIGN(const uint16_t id, catalog.declare(std::move(row)));
     Predicate p = predicate_;
     // Resolved here and not by Predicate::resolve(), which compares literals with declared types that columns
@@ -34,7 +34,9 @@ class Filter final : public Operator {
     Batch out = empty_like(in);
     std::vector<Value> values(in.columns.size());
     for (size_t r = 0; r < in.rows(); ++r) {
-      for (size_t c = 0; c < values.size(); ++c) values[c] = value_of(in.columns[c].cells[r]);
+      // A vector is nothing to compare with.
+      for (size_t c = 0; c < values.size(); ++c)
+        values[c] = in.columns[c].cells.type() == ColumnType::vector ? Value() : in.columns[c].cells[r];
       Event e;
       e.event = id;
       // Contents by position: the columns in their order.
@@ -65,9 +67,11 @@ class Map final : public Operator {
     Batch out = in;
     Column made{.name = out_,
                 .sensitivity = std::max(in.columns[a].sensitivity, in.columns[b].sensitivity),
+                .cells = tensor::Column(ColumnType::real),
                 .path = path(in.columns[a], in.columns[b])};
-    for (size_t r = 0; r < in.rows(); ++r)
-      made.cells.push_back(apply(in.columns[a].cells[r], in.columns[b].cells[r]));
+    if (op_ == '=') made.cells = in.columns[a].cells;
+    for (size_t r = made.cells.size(); r < in.rows(); ++r)
+      put(made, apply(in.columns[a].cells[r], in.columns[b].cells[r]));
     // A name that is there already is replaced: map("x", "x", "*", "2") scales in place.
     out.set(std::move(made));
     return out;
@@ -80,13 +84,12 @@ class Map final : public Operator {
            (both ? " (with " + (b.path.empty() ? b.name : b.path) + ")" : "");
   }
   Cell apply(const Cell& x, const Cell& y) const {
-    if (op_ == '=') return x;
-    double a = 0, b = number_;
+    const std::optional<double> a = x.number();
+    const std::optional<double> b = constant_ ? number_ : y.number();
     // Absent rather than an error or an infinity: one bad row must not stop a stream, and what is absent is
     // not counted.
-    if (!number_of(x, a) || (!constant_ && !number_of(y, b)) || (op_ == '/' && b == 0))
-      return std::monostate();
-    return op_ == '+' ? a + b : op_ == '-' ? a - b : op_ == '*' ? a * b : a / b;
+    if (!a || !b || (op_ == '/' && *b == 0)) return {};
+    return Cell::of(op_ == '+' ? *a + *b : op_ == '-' ? *a - *b : op_ == '*' ? *a * *b : *a / *b);
   }
   std::string out_, left_;
   char op_;

@@ -15,13 +15,17 @@ class State final : public Operator {
 
   Result<Batch> push(const Batch& in) override {
     WALLE_TRY(check_times(in, "state '" + spec_.out + "'"));
+    WALLE_TRY(kinds_.check(in, "state '" + spec_.out + "'"));
     WALLE_ASSIGN(const auto keys, columns_of(in, spec_.keys, "state keys"));
     const Column* column = nullptr;  // without one, rows are counted
     if (!spec_.column.empty()) {
       WALLE_ASSIGN(const size_t at, column_of(in, spec_.column, "state '" + spec_.out + "'"));
       column = &in.columns[at];
     }
-    Column made{.name = spec_.out, .sensitivity = Sensitivity::open, .path = "rows > state " + spec_.out};
+    Column made{.name = spec_.out,
+                .sensitivity = Sensitivity::open,
+                .cells = {},
+                .path = "rows > state " + spec_.out};
     if (column) {
       made.sensitivity = column->sensitivity;
       made.path = path_through(*column, "state " + spec_.out);
@@ -29,7 +33,7 @@ class State final : public Operator {
     // A count per user says which users there were: keys label what is kept by them.
     for (const size_t k : keys) made.sensitivity = std::max(made.sensitivity, in.columns[k].sensitivity);
     for (size_t r = 0; r < in.rows(); ++r)
-      made.cells.push_back(step(key_of(in, r, keys), in.ts[r], column ? column->cells[r] : Cell(int64_t{1})));
+      put(made, step(key_of(in, r, keys), in.ts[r], column ? column->cells[r] : Cell::of(int64_t{1})).cell());
     Batch out = in;
     out.set(std::move(made));
     return out;
@@ -40,7 +44,7 @@ class State final : public Operator {
  private:
   struct Kept {
     int64_t ts = 0;
-    Cell cell;  // previous or first value
+    Scalar value;  // previous or first one
     Accumulator running;
     std::list<Key>::iterator use;
   };
@@ -51,7 +55,7 @@ class State final : public Operator {
     ++evicted_;
   }
 
-  Cell step(Key key, int64_t ts, const Cell& given) {
+  Scalar step(Key key, int64_t ts, const Cell& given) {
     auto it = kept_.find(key);
     const bool fresh = it == kept_.end();
     if (fresh) {
@@ -64,12 +68,12 @@ class State final : public Operator {
       uses_.splice(uses_.begin(), uses_, it->second.use);
     }
     Kept& k = it->second;
-    Cell out;
+    Scalar out;
     switch (spec_.kind) {
-      case StateKind::previous: out = std::exchange(k.cell, given); break;
+      case StateKind::previous: out = std::exchange(k.value, given); break;
       case StateKind::first:
-        if (fresh) k.cell = given;
-        out = k.cell;
+        if (fresh) k.value = given;
+        out = k.value;
         break;
       // Absent for a key's first row; 0 would say "just now".
       case StateKind::since:
@@ -85,6 +89,7 @@ class State final : public Operator {
   }
 
   StateSpec spec_;
+  ColumnKinds kinds_;
   std::map<Key, Kept> kept_;
   std::list<Key> uses_;  // most recent first
   uint64_t evicted_ = 0;

@@ -1,26 +1,17 @@
 #include "stream/operators/traced_batch.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "stream/operators/batch_rows.h"
 
 namespace walle::stream {
 
 namespace {
-// By bits: a NaN is the same NaN.
-bool same_cell(const Cell& a, const Cell& b) {
-  if (a.index() != b.index()) return false;
-  if (const auto* x = std::get_if<double>(&a)) return std::memcmp(x, std::get_if<double>(&b), sizeof *x) == 0;
-  if (const auto* x = std::get_if<Floats>(&a)) {
-    const Floats& y = *std::get_if<Floats>(&b);
-    return x->size() == y.size() && std::memcmp(x->data(), y.data(), x->size() * sizeof(float)) == 0;
-  }
-  return a == b;
-}
-
 bool same_cells(const Column& a, const Column& b) {
-  return a.name == b.name && std::ranges::equal(a.cells, b.cells, same_cell);
+  if (a.name != b.name || a.cells.size() != b.cells.size()) return false;
+  for (size_t row = 0; row < a.cells.size(); ++row)
+    if (!tensor::identical(a.cells[row], b.cells[row])) return false;
+  return true;
 }
 
 bool same_rows(const Batch& a, const Batch& b) {
@@ -82,7 +73,11 @@ Result<TracedBatch> TracedBatch::followed_by(const TracedBatch& behind) const {
   for (const Column& from : next.columns) {
     WALLE_ASSIGN(const size_t at, column_of(out, from.name, "batch"));
     Column& to = out.columns[at];
-    to.cells.insert(to.cells.end(), from.cells.begin(), from.cells.end());
+    if (!to.cells.append(from.cells, 0, from.cells.size()))
+      return argument_error(
+          "column '" + from.name + "' of type " + std::string(column_type_name(from.cells.type())),
+          std::string(column_type_name(to.cells.type())) + ", as in front", "batch",
+          "append what one graph gave");
     to.sensitivity = std::max(to.sensitivity, from.sensitivity);
     if (!from.path.empty()) to.path = from.path;
   }

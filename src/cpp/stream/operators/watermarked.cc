@@ -4,6 +4,7 @@ namespace walle::stream {
 
 Result<Batch> Watermarked::push(const Batch& in) {
   WALLE_TRY(check_times(in, name_));
+  WALLE_TRY(kinds_.check(in, name_));
   WALLE_TRY(bind(in));
   Batch out = layout();
   for (size_t r = 0; r < in.rows(); ++r) {

@@ -35,6 +35,7 @@ class Watermarked : public Operator {
 
   const char* name_;
   int64_t disorder_us_;
+  ColumnKinds kinds_;
 };
 
 }  // namespace walle::stream

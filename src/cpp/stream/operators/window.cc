@@ -50,7 +50,7 @@ class Window final : public Watermarked {
     w.parts.resize(spec_.aggregates.size());
     for (size_t a = 0; a < w.parts.size(); ++a)
       w.parts[a].add(spec_.aggregates[a],
-                     inputs_[a] == SIZE_MAX ? Cell(int64_t{1}) : in.columns[inputs_[a]].cells[row]);
+                     inputs_[a] == SIZE_MAX ? Cell::of(int64_t{1}) : in.columns[inputs_[a]].cells[row]);
     w.support += in.support_of(row);
     w.first = std::min(w.first, in.ts[row]);
     w.last = std::max(w.last, in.ts[row]);
@@ -137,14 +137,13 @@ class Window final : public Watermarked {
 
   // A closed page is remembered for the idle time, so that a row after its lateness is known to be late.
   void place_page(const Batch& in, size_t row, Key key, Batch& out) {
-    const Cell& instance = in.columns[page_].cells[row];
-    const auto* number = std::get_if<int64_t>(&instance);
+    const Cell instance = in.columns[page_].cells[row];
     // 0 is "no page" in the event log.
-    if (!number || *number == 0) {
+    if (!instance.is(ColumnType::integer) || instance.i == 0) {
       ++outside_;
       return;
     }
-    key.push_back(instance);
+    key.emplace_back(instance);
     const int64_t ts = in.ts[row];
     auto it = windows_.lower_bound({key, INT64_MIN});
     if (it == windows_.end() || it->first.first != key) {
@@ -161,9 +160,9 @@ class Window final : public Watermarked {
     }
     Open& w = it->second;
     fold(in, row, w);
-    const auto* event = std::get_if<std::string>(&in.columns[event_].cells[row]);
+    const Cell event = in.columns[event_].cells[row];
     // Once out, always out: rows in disorder may arrive after the exit's.
-    w.exited = w.exited || (event && *event == "page_exit");
+    w.exited = w.exited || (event.is(ColumnType::text) && event.text == "page_exit");
     w.end = w.exited ? w.last : w.last + spec_.size_us;
     watch(w);
     if (w.closed) revise(it->first, w, out);
@@ -228,12 +227,12 @@ class Window final : public Watermarked {
     out.ts.push_back(end);
     out.support.push_back(w.support);
     size_t c = 0;
-    for (const Cell& k : id.first) out.columns[c++].cells.push_back(k);
-    out.columns[c++].cells.push_back(whole ? w.first : id.second);
-    out.columns[c++].cells.push_back(end);
-    out.columns[c++].cells.push_back(int64_t{w.revision});
+    for (const Scalar& k : id.first) put(out.columns[c++], k.cell());
+    put(out.columns[c++], Cell::of(whole ? w.first : id.second));
+    put(out.columns[c++], Cell::of(end));
+    put(out.columns[c++], Cell::of(int64_t{w.revision}));
     for (size_t a = 0; a < spec_.aggregates.size(); ++a)
-      out.columns[c++].cells.push_back(w.parts[a].result(spec_.aggregates[a]));
+      put(out.columns[c++], w.parts[a].result(spec_.aggregates[a]).cell());
   }
 
   // An aggregate over rows lowers nothing by itself: a count of one person's clicks is still about that

@@ -9,9 +9,9 @@ namespace walle::stream {
 
 namespace {
 std::string literal_text(const Literal& l) {
-  if (l.type == FieldType::text) return "\"" + l.text + "\"";
-  if (l.type == FieldType::boolean) return l.i ? "true" : "false";
-  if (l.type == FieldType::i64) return std::to_string(l.i);
+  if (l.type == ColumnType::text) return "\"" + l.text + "\"";
+  if (l.type == ColumnType::boolean) return l.i ? "true" : "false";
+  if (l.type == ColumnType::integer) return std::to_string(l.i);
   char out[40];
   std::string text(
       out, std::to_chars(out, out + sizeof out, l.d).ptr);  // the shortest that reads back as the same number
@@ -85,11 +85,11 @@ std::string node_text(const Predicate& p, size_t at, Binding around) {
   return base::unreached("");
 }
 
-bool fits(FieldType field, FieldType literal) {
+bool fits(ColumnType field, ColumnType literal) {
   // Integers and floats compare with each other; a text with a number would always be false, which nobody
   // means.
-  const bool number = literal == FieldType::i64 || literal == FieldType::f64;
-  return field == FieldType::i64 || field == FieldType::f64 ? number : field == literal;
+  const bool number = literal == ColumnType::integer || literal == ColumnType::real;
+  return field == ColumnType::integer || field == ColumnType::real ? number : field == literal;
 }
 }  // namespace
 
@@ -115,14 +115,14 @@ Status Predicate::resolve(const Catalog& catalog, uint16_t event) {
       const FieldDecl* field = catalog.field(static_cast<uint16_t>(e), *id);
       if (!field) continue;
       ++declared;
-      if (n.op == PredicateOp::value && !fits(field->type, FieldType::i64))
+      if (n.op == PredicateOp::value && !fits(field->type, ColumnType::integer))
         return argument_error(
-            {"field '", n.field, "' of type ", field_type_name(field->type), " in arithmetic"}, "a number",
+            {"field '", n.field, "' of type ", column_type_name(field->type), " in arithmetic"}, "a number",
             where, "calculate with fields of numbers");
       for (const Literal& l : n.literals)
         if (!fits(field->type, l.type))
           return argument_error({"field '", n.field, "' compared with ", literal_text(l)},
-                                {"a value of type ", field_type_name(field->type)}, where,
+                                {"a value of type ", column_type_name(field->type)}, where,
                                 "compare it with a value of its declared type");
     }
     if (!declared) {

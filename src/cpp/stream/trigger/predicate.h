@@ -36,7 +36,7 @@ inline std::string symbol(PredicateOp op) { return std::string(kPredicates[stati
 bool holds(PredicateOp op, int order);
 
 struct Literal {
-  FieldType type = FieldType::i64;
+  ColumnType type = ColumnType::integer;
   int64_t i = 0;
   double d = 0;  // numbers carry both forms
   std::string text;

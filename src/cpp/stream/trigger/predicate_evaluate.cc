@@ -11,11 +11,13 @@ namespace {
 int compare(const Value& v, const Literal& l) {
   const auto sign = [](auto a, auto b) { return a < b ? -1 : a > b ? 1 : 0; };
   switch (v.type) {
-    case FieldType::i64:
-      return l.type == FieldType::i64 ? sign(v.i, l.i) : sign(static_cast<double>(v.i), l.d);
-    case FieldType::f64: return sign(v.d, l.d);
-    case FieldType::boolean: return sign(v.i, l.i);
-    case FieldType::text: return sign(v.text.compare(l.text), 0);
+    case ColumnType::integer:
+      return l.type == ColumnType::integer ? sign(v.i, l.i) : sign(static_cast<double>(v.i), l.d);
+    case ColumnType::real: return sign(v.d, l.d);
+    case ColumnType::boolean: return sign(v.i, l.i);
+    case ColumnType::text:
+    case ColumnType::bytes:
+    case ColumnType::vector: return sign(v.text.compare(l.text), 0);
   }
   return 0;
 }
@@ -52,7 +54,7 @@ bool evaluate_node(const Predicate& p, size_t at, const Event& event, const Cata
   // either is true.
   if (!v) return false;
   if (class_of(n.op) == PredicateClass::text)
-    return v->type == FieldType::text && text_holds(n.op, v->text, n.literals[0].text);
+    return v->type == ColumnType::text && text_holds(n.op, v->text, n.literals[0].text);
   if (n.op != PredicateOp::in) return holds(n.op, compare(*v, n.literals[0]));
   return std::any_of(n.literals.begin(), n.literals.end(),
                      [&](const Literal& l) { return compare(*v, l) == 0; });

@@ -12,8 +12,8 @@ Number real(double d) { return {.known = std::isfinite(d), .whole = false, .i = 
 
 Number of_value(const Value* v) {
   if (!v || !v->present) return {};
-  if (v->type == FieldType::i64) return whole(v->i);
-  if (v->type == FieldType::f64) return real(v->d);
+  if (v->type == ColumnType::integer) return whole(v->i);
+  if (v->type == ColumnType::real) return real(v->d);
   return {};
 }
 
@@ -61,7 +61,7 @@ Number number_at(const Predicate& p, size_t at, const Event& event, const Catalo
   switch (n.op) {
     case PredicateOp::number: {
       const Literal& l = n.literals[0];
-      return l.type == FieldType::i64 ? whole(l.i) : real(l.d);
+      return l.type == ColumnType::integer ? whole(l.i) : real(l.d);
     }
     case PredicateOp::value: return of_value(event.field(catalog, n.field_id));
     case PredicateOp::reference: return of_value(before ? before + n.right : nullptr);

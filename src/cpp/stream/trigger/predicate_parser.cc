@@ -213,7 +213,7 @@ class PredicateParser {
       n.field = text.substr(point + 1);
     }
     if (n.field.empty() || text.empty()) return in_.wrong("names that are not empty", kHow);
-    n.literals.push_back({.type = FieldType::text, .i = 0, .d = 0, .text = text.substr(0, point)});
+    n.literals.push_back({.type = ColumnType::text, .i = 0, .d = 0, .text = text.substr(0, point)});
     return {};
   }
 
@@ -263,13 +263,13 @@ class PredicateParser {
                                         : PredicateOp::ends_with;
     in_.take();
     if (in_.peek().kind != TokenKind::text) return in_.wrong("a quoted text", "write name contains \"sale\"");
-    n.literals.push_back({.type = FieldType::text, .i = 0, .d = 0, .text = in_.take().text});
+    n.literals.push_back({.type = ColumnType::text, .i = 0, .d = 0, .text = in_.take().text});
     return {};
   }
 
   // A bare field is one that is true: `sale` means `sale == true`.
   Status operand(Predicate::Node& n) {
-    Literal l{.type = FieldType::boolean, .i = 1, .d = 1, .text = ""};
+    Literal l{.type = ColumnType::boolean, .i = 1, .d = 1, .text = ""};
     n.op = PredicateOp::eq;
     if (in_.is("=") || (in_.peek().kind == TokenKind::sign && is_number_sign(in_.peek().text))) {
       WALLE_ASSIGN(n.op, order("a comparison", "compare the field: price > 10"));
@@ -282,13 +282,13 @@ class PredicateParser {
 
   Status literal(Literal& out) {
     if (in_.peek().kind == TokenKind::text) {
-      out.type = FieldType::text;
+      out.type = ColumnType::text;
       out.text = in_.take().text;
       return {};
     }
     if (in_.is_word("true") || in_.is_word("false")) {
       const bool value = in_.take().text == "true";
-      out = {.type = FieldType::boolean, .i = value, .d = static_cast<double>(value), .text = ""};
+      out = {.type = ColumnType::boolean, .i = value, .d = static_cast<double>(value), .text = ""};
       return {};
     }
     return number(out);
@@ -315,7 +315,7 @@ Status parse_number(LexemeCursor& in, Literal& out) {
     out.d = static_cast<double>(out.i);
     return {};
   }
-  out.type = FieldType::f64;
+  out.type = ColumnType::real;
   out.i = 0;
   const auto r = std::from_chars(text.data(), end, out.d);
   if (r.ec != std::errc() || r.ptr != end || !std::isfinite(out.d))

@@ -68,10 +68,10 @@ class Compiler {
                       [&](const Atom& a) { return a.event == "*" || a.event == catalog_.events()[e].name; });
       if (!wanted) continue;
       declared = true;
-      out_.whole &= field->type == FieldType::i64;
-      if (spec_.aggregate.kind == TriggerAggregateKind::sum && field->type != FieldType::i64 &&
-          field->type != FieldType::f64)
-        return argument_error({"a sum of field '", field->name, "' of type ", field_type_name(field->type)},
+      out_.whole &= field->type == ColumnType::integer;
+      if (spec_.aggregate.kind == TriggerAggregateKind::sum && field->type != ColumnType::integer &&
+          field->type != ColumnType::real)
+        return argument_error({"a sum of field '", field->name, "' of type ", column_type_name(field->type)},
                               "a number", place(spec_.steps[0].position),
                               {"count its values: distinct(", field->name, ")"});
     }
@@ -170,7 +170,7 @@ class Compiler {
                               "an event of the step directly before", place(n.position),
                               "name that step's event; only its newest values are kept");
       const FieldDecl* field = id ? catalog_.field(*event, *id) : nullptr;
-      if (!field || (field->type != FieldType::i64 && field->type != FieldType::f64))
+      if (!field || (field->type != ColumnType::integer && field->type != ColumnType::real))
         return argument_error({"field '", n.field, "' of event '", n.literals[0].text, "'"},
                               "a declared field that is a number", place(n.position),
                               "compare numbers; for equal texts use scope by(field)");

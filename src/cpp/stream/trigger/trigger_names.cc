@@ -4,10 +4,11 @@ namespace walle::stream {
 
 namespace {
 
-FieldType suggested_type(const Predicate::Node& comparison) {
-  if (class_of(comparison.op) == PredicateClass::operand) return FieldType::f64;
+ColumnType suggested_type(const Predicate::Node& comparison) {
+  if (class_of(comparison.op) == PredicateClass::operand) return ColumnType::real;
   // A whole number in a trigger says little: `price > 10` is meant for prices with cents.
-  if (comparison.literals.empty() || comparison.literals[0].type == FieldType::i64) return FieldType::f64;
+  if (comparison.literals.empty() || comparison.literals[0].type == ColumnType::integer)
+    return ColumnType::real;
   return comparison.literals[0].type;
 }
 
@@ -29,7 +30,7 @@ void add_steps(const std::vector<Step>& steps, TriggerNames& names) {
 }
 
 void add_key(const EventKey& key, TriggerNames& names) {
-  for (const std::string& field : key.fields) names.fields.try_emplace(field, FieldType::text);
+  for (const std::string& field : key.fields) names.fields.try_emplace(field, ColumnType::text);
 }
 
 }  // namespace
@@ -39,9 +40,9 @@ TriggerNames names_in(const TriggerSpec& spec) {
   add_steps(spec.steps, names);
   for (const auto& steps : spec.others) add_steps(steps, names);
   add_atoms(spec.absent, names);
-  if (spec.aggregate.kind == TriggerAggregateKind::sum) names.fields[spec.aggregate.field] = FieldType::f64;
+  if (spec.aggregate.kind == TriggerAggregateKind::sum) names.fields[spec.aggregate.field] = ColumnType::real;
   if (spec.aggregate.kind == TriggerAggregateKind::distinct)
-    names.fields.try_emplace(spec.aggregate.field, FieldType::text);
+    names.fields.try_emplace(spec.aggregate.field, ColumnType::text);
   for (const EventKey& key : {spec.by, spec.once_per.key, spec.cooldown_per.key, spec.rate_per.key})
     add_key(key, names);
   for (const auto& all : spec.when)

@@ -114,8 +114,9 @@ class Parser : LexemeCursor {
     a.op = op->second;
     WALLE_TRY(parse_number(*this, a.bound));
     const bool counts = a.kind != TriggerAggregateKind::sum;
-    const bool fits = a.bound.type == FieldType::i64 && a.bound.i >= 1 && a.bound.i < kMaxCounted;
-    if (counts && !(fits || (a.bound.type == FieldType::i64 && a.bound.i == 0 && a.op == PredicateOp::gt)))
+    const bool fits = a.bound.type == ColumnType::integer && a.bound.i >= 1 && a.bound.i < kMaxCounted;
+    if (counts &&
+        !(fits || (a.bound.type == ColumnType::integer && a.bound.i == 0 && a.op == PredicateOp::gt)))
       return wrong_at(at, {"a whole number from 1 to ", kMaxCounted - 1}, "choose one");
     if (!accept_word("keep")) return {};
     if (counts) return wrong("a clause", "counts keep what they need, remove 'keep'");

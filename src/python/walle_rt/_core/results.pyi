@@ -6,13 +6,13 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-_Column = tuple[str, int, npt.NDArray[np.bool_], Any]  # name, type, present, values
+_Column = tuple[str, str, Any, npt.NDArray[np.bool_]]  # name, type, values, present
 _Columns = tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64], list[_Column]]
 _Loss = tuple[str, str, int, int, int, bool, int, str]  # as walle_rt.results.Loss
 
 class _Info(TypedDict):
     name: str
-    columns: list[tuple[str, int]]
+    columns: list[tuple[str, str]]
     max_bytes: int
     max_age_us: int
     rows: int
@@ -39,7 +39,7 @@ class Writer:
     def tables(self) -> list[_Info]: ...
     def losses(self) -> list[_Loss]: ...
     def declare(
-        self, name: str, columns: Sequence[tuple[str, int]], max_bytes: int, max_age_us: int
+        self, name: str, columns: Sequence[tuple[str, str]], max_bytes: int, max_age_us: int
     ) -> None: ...
     def drop(self, name: str) -> None: ...
     def append(self, table: str, rows: list[dict[str, Any]]) -> None: ...

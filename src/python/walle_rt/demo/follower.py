@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..device import Answer, Device
-from ..stream import Catalog, FieldType, Sensitivity
+from ..stream import Catalog, ColumnType, Sensitivity
 from ..tracing import trace
 from .topics import TASK
 
@@ -30,10 +30,10 @@ TRACE = "trace.json"
 def catalog() -> Catalog:
     """What the demo's app records."""
     open_ = Sensitivity.OPEN
-    fields: dict[str, FieldType | tuple[FieldType, Sensitivity]] = {
-        "n": (FieldType.INT, open_),
-        "text": (FieldType.TEXT, open_),
-        "who": FieldType.TEXT,
+    fields: dict[str, ColumnType | tuple[ColumnType, Sensitivity]] = {
+        "n": (ColumnType.INT, open_),
+        "text": (ColumnType.TEXT, open_),
+        "who": ColumnType.TEXT,
     }
     return Catalog().declare("say", fields=fields)
 

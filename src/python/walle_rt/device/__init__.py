@@ -12,6 +12,7 @@ and that it is done - becomes durable in one step, so that after a crash nothing
 twice.
 """
 
+from ..table import ColumnType, Rows
 from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
 from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
@@ -24,6 +25,7 @@ __all__ = [
     "CloudState",
     "CloudStep",
     "CloudTask",
+    "ColumnType",
     "Device",
     "DeviceStats",
     "OutboxRecord",

@@ -16,7 +16,7 @@ from .. import _core
 from ..errors import ArgumentError
 from ..link import HEADER
 from ..results import Loss
-from ..stream import Catalog, EventKind, FieldType, Sensitivity
+from ..stream import Catalog, ColumnType, EventKind, Sensitivity
 from ..stream._catalog import Value
 from ..task import Task
 from ..vm import TaskBundle, library_path
@@ -171,7 +171,7 @@ class Device:
         self,
         name: str,
         kind: EventKind = EventKind.CUSTOM,
-        fields: Mapping[str, FieldType | tuple[FieldType, Sensitivity]] | None = None,
+        fields: Mapping[str, ColumnType | tuple[ColumnType, Sensitivity]] | None = None,
     ) -> None:
         """Declare an event, or append fields to a declared one, durably; see ``Catalog.declare``.
 
@@ -181,7 +181,7 @@ class Device:
         columns = []
         for field, given in (fields or {}).items():
             type_of, sensitivity = given if isinstance(given, tuple) else (given, Sensitivity.PERSONAL)
-            columns.append((field, int(type_of), int(sensitivity)))
+            columns.append((field, str(type_of), int(sensitivity)))
         self._native.declare(name, int(kind), columns)
 
     def declare_page(self, *names: str) -> None:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+from ..table import ColumnType
 from ._aggregate import Aggregate, aggregate
 from ._batch import Batch, as_of_join, unpack_batch
-from ._catalog import Catalog, EventKind, FieldType, Sensitivity
-from ._egress import FeatureField, FeaturePolicy, FeatureType
+from ._catalog import Catalog, EventKind, ColumnType, Sensitivity
+from ._egress import FeatureField, FeaturePolicy, ColumnType
 from ._graph import Graph
 from ._steps import Step, all_of, counted, distinct, event, summed
 from ._triggers import Finding, Trigger, explain, load_triggers
@@ -17,11 +18,10 @@ __all__ = [
     "Aggregate",
     "Batch",
     "Catalog",
+    "ColumnType",
     "EventKind",
     "FeatureField",
     "FeaturePolicy",
-    "FeatureType",
-    "FieldType",
     "Finding",
     "Graph",
     "Sensitivity",

@@ -25,8 +25,9 @@ class Batch:
     and each row as one event, whatever ``labels`` and ``support`` say.
 
     Attributes:
-        columns: ``columns["ts"]`` in microseconds, every other column with as many values: int, float, bool,
-            str, None (absent) or a vector, which is a float32 array of shape [n].
+        columns: ``columns["ts"]`` in microseconds, every other column with as many values of one type: int,
+            float, bool, str, bytes, or a vector, which is a float32 array of shape [n]. None is absent; a
+            float or an int among others makes floats or ints of them all.
         labels: sensitivities of columns; personal where none is said.
         paths: how operators made columns.
         support: the number of events behind each row; empty: one each.
@@ -38,7 +39,7 @@ class Batch:
     support: list[int] = field(default_factory=list)
     # What a graph or a log gave: the core compares it with the attributes above wherever rows are used, and
     # takes these for rows by hand when they differ.
-    _rows: _core.stream.Rows | None = field(default=None, init=False, repr=False, compare=False)
+    _rows: _core.stream.TracedBatch | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def of_log(
@@ -65,7 +66,7 @@ class Batch:
         Raises:
             ArgumentError: a field that no event declares.
         """
-        rows = _core.stream.Rows.of_log(log._core, list(fields), asked(from_seq, where), limit)
+        rows = _core.stream.TracedBatch.of_log(log._core, list(fields), asked(from_seq, where), limit)
         return cls._made(rows)
 
     @classmethod
@@ -129,13 +130,13 @@ class Batch:
             if n != "ts"
         }
 
-    def _native(self) -> _core.stream.Rows:
+    def _native(self) -> _core.stream.TracedBatch:
         if self._rows is None:
-            return _core.stream.Rows.given(self.columns, self._labels())
+            return _core.stream.TracedBatch.given(self.columns, self._labels())
         return self._rows.confirmed(self.columns, self._labels())
 
     @classmethod
-    def _made(cls, rows: _core.stream.Rows) -> Batch:
+    def _made(cls, rows: _core.stream.TracedBatch) -> Batch:
         columns, labels, support = rows.columns()
         out = cls(
             dict(columns) if columns.keys() != {"ts"} or columns["ts"] else {},

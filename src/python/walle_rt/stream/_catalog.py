@@ -6,17 +6,9 @@ import enum
 from collections.abc import Mapping, Sequence
 
 from .. import _core
+from ..table import ColumnType
 
 Value = int | float | bool | str | None
-
-
-class FieldType(enum.IntEnum):
-    """Type of a field's values: 64-bit integer, 64-bit float, boolean or text of at most 16,384 bytes."""
-
-    INT = 0
-    FLOAT = 1
-    BOOL = 2
-    TEXT = 3
 
 
 class Sensitivity(enum.IntEnum):
@@ -51,8 +43,8 @@ class Catalog:
         self,
         name: str,
         kind: EventKind = EventKind.CUSTOM,
-        fields: Mapping[str, FieldType | tuple[FieldType, Sensitivity]]
-        | Sequence[tuple[str, FieldType, Sensitivity]]
+        fields: Mapping[str, ColumnType | tuple[ColumnType, Sensitivity]]
+        | Sequence[tuple[str, ColumnType, Sensitivity]]
         | None = None,
     ) -> Catalog:
         """Declare an event, or append fields to a declared one of the same kind; returns self.
@@ -73,19 +65,19 @@ class Catalog:
         named = fields.items() if isinstance(fields, Mapping) else [(f, (t, s)) for f, t, s in fields or ()]
         for field, given in named:
             kind_of, sensitivity = given if isinstance(given, tuple) else (given, Sensitivity.PERSONAL)
-            columns.append((field, int(kind_of), int(sensitivity)))
+            columns.append((field, str(kind_of), int(sensitivity)))
         self._core.declare(name, int(kind), columns)
         return self
 
     def extend(
-        self, event: str, field: str, type: FieldType, sensitivity: Sensitivity = Sensitivity.PERSONAL
+        self, event: str, field: str, type: ColumnType, sensitivity: Sensitivity = Sensitivity.PERSONAL
     ) -> Catalog:
         """Append a field to a declared event, or raise the label of one that it has; returns self.
 
         Raises:
             ArgumentError: an unknown event, another type than declared, or a lower label.
         """
-        self._core.extend(event, field, int(type), int(sensitivity))
+        self._core.extend(event, field, str(type), int(sensitivity))
         return self
 
     def label_at(self, field: str, seq: int) -> Sensitivity:
@@ -108,10 +100,10 @@ class Catalog:
         return self
 
     @property
-    def events(self) -> list[tuple[str, EventKind, list[tuple[str, FieldType, Sensitivity]]]]:
+    def events(self) -> list[tuple[str, EventKind, list[tuple[str, ColumnType, Sensitivity]]]]:
         """Declared events by id, as ``declare`` takes them: (name, kind, [(field, type, sensitivity)])."""
         return [
-            (name, EventKind(kind), [(f, FieldType(t), Sensitivity(s)) for f, t, s in fields])
+            (name, EventKind(kind), [(f, ColumnType(t), Sensitivity(s)) for f, t, s in fields])
             for name, kind, fields in self._core.events()
         ]
 

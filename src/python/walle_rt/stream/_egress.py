@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from os import PathLike, fspath
 
 from .. import _core
 from ..errors import ArgumentError
+from ..table import ColumnType
 from ._batch import Batch
 from ._catalog import Sensitivity
 
-_Policy = tuple[str, str, list[tuple[str, int, int, int]], int, int, int, str, int]  # as the core takes it
-
-
-class FeatureType(IntEnum):
-    """Type of a feature's column; a vector is a float32 array."""
-
-    # Numbers of TaskFeatureField.type in schemas/task.fbs.
-    INT = 0
-    FLOAT = 1
-    TEXT = 2
-    VECTOR = 3
+_Policy = tuple[str, str, list[tuple[str, str, int, int]], int, int, int, str, int]  # as the core takes it
 
 
 @dataclass(frozen=True)
@@ -30,7 +20,7 @@ class FeatureField:
     """One column of a feature's schema; ``max_size``: bytes of a text, floats of a vector (0: any)."""
 
     name: str
-    type: FeatureType = FeatureType.FLOAT
+    type: ColumnType = ColumnType.FLOAT
     max_size: int = 0
     highest: Sensitivity = Sensitivity.OPEN
 
@@ -55,7 +45,7 @@ class FeaturePolicy:
     # makes sense; how many hide a person is the policy's to say.
 
     def _given(self, task: str) -> _Policy:
-        fields = [(f.name, int(f.type), f.max_size, int(f.highest)) for f in self.fields]
+        fields = [(f.name, str(f.type), f.max_size, int(f.highest)) for f in self.fields]
         budgets = self.bytes_per_day, self.sends_per_day, self.minimum_events
         return (task, self.feature, fields, *budgets, self.consent, self.expires_ts)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from .. import _core
 from ..errors import ArgumentError
-from ._catalog import Catalog, EventKind, FieldType, Value
+from ..table import ColumnType
+from ._catalog import Catalog, EventKind, Value
 from ._log import EventLog
 from ._picture import svg
 from ._steps import Step
@@ -303,7 +304,7 @@ def catalog_of(triggers: Iterable[Trigger]) -> Catalog:
     """A catalogue with every name the triggers use, for looking at them without a device's own."""
     out = Catalog()
     names = [_core.stream.trigger_names(t.text) for t in triggers]
-    fields = {name: FieldType(kind) for _, _, _, found in names for name, kind in found.items()}
+    fields = {name: ColumnType(kind) for _, _, _, found in names for name, kind in found.items()}
     builtin = {name: kind for name, kind, _ in out.events}
     for events, pages, states, _ in names:
         for name in sorted(events) or ["event"]:

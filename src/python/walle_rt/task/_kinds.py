@@ -103,11 +103,17 @@ def _moment(value: Any) -> int:
 
 def choice(*names: str) -> Kind:
     """One of some words; read as its position."""
+    one = word(*names)
+    return Kind(one.expected, lambda value: names.index(one.read(value)), names)
 
-    def read(value: Any) -> int:
+
+def word(*names: str) -> Kind:
+    """One of some words; read as it is."""
+
+    def read(value: Any) -> str:
         if not isinstance(value, str) or value not in names:
             raise Refused
-        return names.index(value)
+        return value
 
     return Kind("one of " + ", ".join(f'"{name}"' for name in names), read, names)
 

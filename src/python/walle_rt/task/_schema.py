@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..table import ColumnType
 from . import _kinds as k
 
 REQUIRED: Any = object()
@@ -47,9 +48,10 @@ class Named:
     most: int = 256
 
 
-COLUMN_TYPES = k.choice("int", "float", "bool", "text", "bytes")
-FIELD_TYPES = k.choice("int", "float", "bool", "text")
-FEATURE_TYPES = k.choice("int", "float", "text", "vector")
+# Words of columns by what may hold them.
+COLUMN_TYPES = k.word(*(t for t in ColumnType if t != ColumnType.VECTOR))
+FIELD_TYPES = k.word(ColumnType.INT, ColumnType.FLOAT, ColumnType.BOOL, ColumnType.TEXT)
+FEATURE_TYPES = k.word(*(t for t in ColumnType if t != ColumnType.BYTES))
 LABELS = k.choice("open", "personal", "secret")
 KINDS = k.choice(
     "page_enter", "page_scroll", "exposure", "click", "page_exit", "app_state", "timer", "custom"

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
-from ..stream import Catalog, EventKind, FeatureField, FeaturePolicy, FeatureType, FieldType, Sensitivity
+from ..stream import Catalog, EventKind, FeatureField, FeaturePolicy, Sensitivity
+from ..table import ColumnType
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,12 @@ class PhaseLimits:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table of results: {column: "int", "float", "bool", "text" or "bytes"}.
+    """A table of results: {column: type}, any type but a vector.
 
     ``max_bytes`` and ``max_age_us`` say what of it is kept; an age of 0 is none.
     """
 
-    columns: dict[str, str]
+    columns: dict[str, ColumnType]
     max_bytes: int = 1 << 20
     max_age_us: int = 0
 
@@ -34,7 +35,7 @@ class EventDecl:
     """An event that a task needs: its kind, and {field: (type, sensitivity)}."""
 
     kind: EventKind
-    fields: dict[str, tuple[FieldType, Sensitivity]]
+    fields: dict[str, tuple[ColumnType, Sensitivity]]
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,6 @@ class TaskSpec:
         return _spec(_core.task.read_manifest(bytes(data)))
 
 
-COLUMN_TYPES = ("int", "float", "bool", "text", "bytes")
 WHEN_FULL = ("coalesce", "drop_oldest", "drop_new")
 PAST = ("ignored", "warmed", "delivered")
 PHASES = ("preprocess", "execute", "postprocess")
@@ -171,7 +171,7 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
     out["tables"] = [
         (
             name,
-            [(c, COLUMN_TYPES.index(kind)) for c, kind in table.columns.items()],
+            [(c, str(kind)) for c, kind in table.columns.items()],
             table.max_bytes,
             table.max_age_us,
         )
@@ -180,7 +180,7 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
     out["features"] = [
         (
             name,
-            [(f.name, int(f.type), f.max_size, int(f.highest)) for f in p.fields],
+            [(f.name, str(f.type), f.max_size, int(f.highest)) for f in p.fields],
             p.bytes_per_day,
             p.sends_per_day,
             p.minimum_events,
@@ -191,7 +191,7 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
         for name, p in spec.egress.items()
     ]
     out["events"] = [
-        (name, int(e.kind), [(f, int(kind), int(label)) for f, (kind, label) in e.fields.items()])
+        (name, int(e.kind), [(f, str(kind), int(label)) for f, (kind, label) in e.fields.items()])
         for name, e in spec.events.items()
     ]
     c = spec.cloud
@@ -207,7 +207,7 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
     features = {}
     for name, fields, size, sends, events, consent, expires, _ in given["features"]:
         columns = [
-            FeatureField(column, FeatureType(kind), max_size=most, highest=Sensitivity(label))
+            FeatureField(column, ColumnType(kind), max_size=most, highest=Sensitivity(label))
             for column, kind, most, label in fields
         ]
         features[name] = FeaturePolicy(
@@ -230,14 +230,14 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
         past=PAST[given["past"]],
         limits={phase: PhaseLimits(*given[f"{phase}_limits"]) for phase in PHASES},
         results={
-            name: ResultTable({c: COLUMN_TYPES[kind] for c, kind in columns}, size, age)
+            name: ResultTable({c: ColumnType(kind) for c, kind in columns}, size, age)
             for name, columns, size, age in given["tables"]
         },
         egress=features,
         graphs={f[0]: f[7] for f in given["features"] if f[7]},
         events={
             name: EventDecl(
-                EventKind(kind), {f: (FieldType(of), Sensitivity(label)) for f, of, label in fields}
+                EventKind(kind), {f: (ColumnType(of), Sensitivity(label)) for f, of, label in fields}
             )
             for name, kind, fields in given["events"]
         },

@@ -13,16 +13,14 @@ from ..stream import (
     EventKind,
     FeatureField,
     FeaturePolicy,
-    FeatureType,
-    FieldType,
     Sensitivity,
     Trigger,
 )
+from ..table import ColumnType
 from ._mistakes import one_of
 from ._read import Reader
 from ._schema import PHASES as SECTIONS
 from ._spec import (
-    COLUMN_TYPES,
     PAST,
     WHEN_FULL,
     CloudPhaseSpec,
@@ -144,7 +142,7 @@ def _cloud(reader: Reader, spec: TaskSpec) -> CloudPhaseSpec | None:
 
 
 def _table(given: dict[str, Any]) -> ResultTable:
-    columns = {name: COLUMN_TYPES[kind] for name, kind in given["columns"].items() if kind is not None}
+    columns = {name: ColumnType(kind) for name, kind in given["columns"].items() if kind is not None}
     return ResultTable(columns, given["max_bytes"], given["max_age"])
 
 
@@ -152,7 +150,7 @@ def _policy(name: str, given: dict[str, Any]) -> FeaturePolicy:
     fields = [
         FeatureField(
             column,
-            FeatureType(field["type"] or 0),
+            ColumnType(field["type"] or "int"),
             max_size=field["max_size"],
             highest=Sensitivity(field["highest"]),
         )
@@ -172,7 +170,7 @@ def _policy(name: str, given: dict[str, Any]) -> FeaturePolicy:
 def _event(name: str, given: dict[str, Any]) -> EventDecl:
     kind = EventKind(given["kind"]) if given["kind"] >= 0 else _BUILT_IN.get(name, EventKind.CUSTOM)
     fields = {
-        field: (FieldType(of["type"] or 0), Sensitivity(of["sensitivity"]))
+        field: (ColumnType(of["type"] or "int"), Sensitivity(of["sensitivity"]))
         for field, of in given["fields"].items()
     }
     return EventDecl(kind, fields)

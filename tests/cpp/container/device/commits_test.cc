@@ -16,8 +16,6 @@ namespace walle::container {
 namespace {
 
 using base::FaultEnv;
-using store::Cell;
-using store::CellType;
 
 constexpr const char* kDir = "/device";
 constexpr int64_t kTs = 1'700'000'000'000'000;
@@ -31,13 +29,13 @@ CommitsOptions small() {
 }
 
 store::TableDecl table(const char* name) {
-  return {.name = name, .columns = {{"firing", CellType::i64}, {"text", CellType::text}}};
+  return {.name = name, .columns = {{"firing", ColumnType::integer}, {"text", ColumnType::text}}};
 }
 
 stream::TracedBatch made(int64_t value) {
   stream::Batch rows;
   rows.ts = {1};
-  rows.columns.push_back({.name = "x", .cells = {value}});
+  rows.columns.push_back({.name = "x", .cells = tensor::Column(std::vector<int64_t>{value})});
   auto op = stream::make_select({"x"});
   auto out = stream::TracedBatch::push(**op, stream::TracedBatch::given(std::move(rows)));
   EXPECT_TRUE(out.ok());
@@ -49,7 +47,7 @@ void allow(Commits& commits) {
                   .allow({.task = "t",
                           .feature = "f",
                           .fields = {{.name = "x",
-                                      .type = stream::FeatureType::integer,
+                                      .type = ColumnType::integer,
                                       .highest = stream::Sensitivity::personal}},
                           .bytes_per_day = 1 << 20,
                           .sends_per_day = 1000,
@@ -88,7 +86,7 @@ Commit what_leaves(Commits& commits, uint64_t firing) {
 int64_t number_sent(const stream::OutboxRecord& record) {
   auto batch = stream::unpack_batch(record.bytes);
   EXPECT_TRUE(batch.ok());
-  return std::get<int64_t>(batch->columns[0].cells[0]);
+  return batch->columns[0].cells[0].i;
 }
 
 // Everything of firings 1 to `settled` and nothing of later ones, each once; records up to `acknowledged` may
@@ -100,7 +98,7 @@ void expect_exactly(Commits& commits, uint64_t settled, const std::string& where
   std::vector<int64_t> expected;
   for (uint64_t f = 1; f <= settled; ++f)
     expected.insert(expected.end(), rows_of(f), static_cast<int64_t>(f));
-  ASSERT_EQ(a->columns[0].ints, expected);
+  ASSERT_EQ(a->columns[0].cells.integers(), expected);
   for (size_t i = 0; i < a->rows(); ++i) ASSERT_EQ(a->numbers[i], i + 1);
   ASSERT_EQ(commits.tables().read("b")->rows(), settled);
   uint64_t sends = 0;
@@ -330,14 +328,13 @@ TEST(Commits, RowsOfNoTableAndCommitsThatAreTooLargeAreRefusedWhole) {
 TEST(Commits, APermitThatIsLetGoGivesItsBudgetBack) {
   FaultEnv env;
   auto commits = opened(env);
-  stream::EgressPolicy policy{.task = "t",
-                              .feature = "f",
-                              .fields = {{.name = "x",
-                                          .type = stream::FeatureType::integer,
-                                          .highest = stream::Sensitivity::personal}},
-                              .bytes_per_day = 1 << 20,
-                              .sends_per_day = 2,
-                              .consent = ""};
+  stream::EgressPolicy policy{
+      .task = "t",
+      .feature = "f",
+      .fields = {{.name = "x", .type = ColumnType::integer, .highest = stream::Sensitivity::personal}},
+      .bytes_per_day = 1 << 20,
+      .sends_per_day = 2,
+      .consent = ""};
   ASSERT_TRUE(commits->gate().allow(policy).ok());
   Commit c{.task = "t", .number = 1, .rows = {}, .sends = {}};
   for (int i = 0; i < 2; ++i) c.sends.push_back(commits->gate().permit("t", "f", made(i)).value());
@@ -459,7 +456,7 @@ TEST(Commits, WithAKeyNothingIsReadable) {
   EXPECT_FALSE(Commits::open(env, kDir, other).ok());
   auto commits = opened(env, sealed);
   EXPECT_EQ(commits->tables().read("a")->rows(), 2u);
-  EXPECT_EQ(commits->tables().read("a")->columns[1].texts[1], canary);
+  EXPECT_EQ(commits->tables().read("a")->columns[1].cells[1].text, canary);
   EXPECT_EQ(commits->gate().ledger().size(), 1u);
   EXPECT_EQ(commits->outbox().read("f").size(), 1u);
 }
@@ -499,7 +496,7 @@ TEST(Commits, ThreadsCommitBesideCheckpointsAndReaders) {
   ASSERT_EQ(rows->rows(), 1200u);
   std::map<std::string, int64_t> newest;
   for (size_t i = 0; i < rows->rows(); ++i)
-    EXPECT_EQ(rows->columns[0].ints[i], ++newest[rows->columns[1].texts[i]]);
+    EXPECT_EQ(rows->columns[0].cells[i].i, ++newest[std::string(rows->columns[1].cells[i].text)]);
 }
 
 TEST(CommitFrame, CutBytesAreNoFrame) {

@@ -14,7 +14,6 @@ namespace {
 using base::FaultEnv;
 using container::Commits;
 using container::FiringScope;
-using store::CellType;
 
 class Results : public VmTest {
  protected:
@@ -24,13 +23,14 @@ class Results : public VmTest {
     auto opened = Commits::open(env_, "/device", {.journal_bytes = 1 << 20});
     ASSERT_TRUE(opened.ok()) << opened.error().message();
     commits_ = *std::move(opened);
-    declare("clicks", {{"user", CellType::text}, {"count", CellType::i64}, {"score", CellType::f64}});
-    declare("means", {{"user", CellType::text}, {"mean", CellType::f64}});
-    declare("all", {{"i", CellType::i64},
-                    {"f", CellType::f64},
-                    {"b", CellType::boolean},
-                    {"t", CellType::text},
-                    {"y", CellType::bytes}});
+    declare("clicks",
+            {{"user", ColumnType::text}, {"count", ColumnType::integer}, {"score", ColumnType::real}});
+    declare("means", {{"user", ColumnType::text}, {"mean", ColumnType::real}});
+    declare("all", {{"i", ColumnType::integer},
+                    {"f", ColumnType::real},
+                    {"b", ColumnType::boolean},
+                    {"t", ColumnType::text},
+                    {"y", ColumnType::bytes}});
   }
 
   void declare(const std::string& name, std::vector<store::ColumnDecl> columns) {
@@ -121,7 +121,7 @@ TEST_F(Results, MistakesAreTypedAndLeaveNothing) {
   expect("walle.results.append('clikcs', {})", "KeyError", "did you mean 'clicks'?");
   expect("walle.results.append('clicks', {'usr': 'a'})", "KeyError", "did you mean 'user'?");
   expect("walle.results.append('clicks', {'count': 'a'})", "TypeError", "column 'count'");
-  expect("walle.results.append('clicks', {'count': 1.5})", "TypeError", "an integer (i64)");
+  expect("walle.results.append('clicks', {'count': 1.5})", "TypeError", "int, or nothing");
   expect("walle.results.append('clicks', {'user': ['a']})", "TypeError", "column 'user'");
   expect("walle.results.append('clicks', ['a'])", "TypeError", "a row that is no dict");
   expect("walle.results.append('clicks', {'user': 'x' * 100_000_000})", "ValueError", "at most 262144");
@@ -170,7 +170,7 @@ TEST_F(Results, TheExampleOfThePageRuns) {
   fire(1.0);
   EXPECT_EQ(commits_->tables().read("task.clicks")->rows(), 3u);
   const auto means = commits_->tables().read("task.means");
-  EXPECT_EQ(means->columns[1].floats, (std::vector<double>{0.5, 0.5, 0.75}));
+  EXPECT_EQ(means->columns[1].cells.reals(), (std::vector<double>{0.5, 0.5, 0.75}));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 namespace walle::container {
 namespace {
 
-using Kind = link::AnswerCell::Kind;
 const std::string kPackage(64, 'a');
 
 class AnswerStoreTest : public DeviceTest {
@@ -32,7 +31,7 @@ class AnswerStoreTest : public DeviceTest {
     Manifest m = with_table(manifest("asker"));
     m.features.push_back({.policy = {.task = "asker",
                                      .feature = "doubt",
-                                     .fields = {{.name = "n", .type = stream::FeatureType::integer}},
+                                     .fields = {{.name = "n", .type = ColumnType::integer}},
                                      .bytes_per_day = 1 << 20,
                                      .sends_per_day = 1000,
                                      .consent = ""},
@@ -70,10 +69,7 @@ class AnswerStoreTest : public DeviceTest {
             .after = after,
             .task = "asker",
             .error = "",
-            .rows = {{{.kind = Kind::integer,
-                       .column = "item",
-                       .integer = static_cast<int64_t>(number),
-                       .text = {}}}}};
+            .rows = {{{.column = "item", .value = static_cast<int64_t>(number)}}}};
   }
   // Up to which answer the device has them, behind this one.
   uint64_t take(const link::Answer& a) {
@@ -85,7 +81,7 @@ class AnswerStoreTest : public DeviceTest {
     const auto device = device_->core("test");
     const auto read = (*device)->commits().tables().read(table_name("asker", "rows"));
     EXPECT_TRUE(read.ok()) << read.error().message();
-    return read.ok() ? read->columns[0].ints : std::vector<int64_t>();
+    return read.ok() ? read->columns[0].cells.integers() : std::vector<int64_t>();
   }
 
   std::unique_ptr<Device> device_;
@@ -134,7 +130,7 @@ TEST_F(AnswerStoreTest, WhatDoesNotFitIsSettledWithoutRowsAndSaysWhy) {
   EXPECT_EQ(take(bad), 1u);
   EXPECT_NE(told_.back().error.find("column 'itme'"), std::string::npos) << told_.back().error;
   bad = answer(2, 1);
-  bad.rows[0][0].kind = Kind::text;
+  bad.rows[0][0].value = std::string("one");
   EXPECT_EQ(take(bad), 2u);
   EXPECT_FALSE(told_.back().error.empty());
   bad = answer(3, 2);

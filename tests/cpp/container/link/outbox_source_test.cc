@@ -29,7 +29,7 @@ class OutboxSourceTest : public LinkTest {
     EgressFeature feature;
     feature.policy.task = "shop";
     feature.policy.feature = "items";
-    feature.policy.fields = {{"item", stream::FeatureType::real, 0, stream::Sensitivity::personal}};
+    feature.policy.fields = {{"item", ColumnType::real, 0, stream::Sensitivity::personal}};
     feature.policy.bytes_per_day = 1 << 20;
     feature.policy.sends_per_day = 100;
     m.features = {feature};

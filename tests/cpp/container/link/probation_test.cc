@@ -1,5 +1,6 @@
 // A version on probation: what fails in each phase is told by phase, type and limit, the device does not
 // notice, and a disk that is full says nothing about the version.
+#include "columns.h"
 #include "container/link/probation.h"
 
 #include <thread>
@@ -62,7 +63,7 @@ TEST_F(ProbationTest, WhatWorksFiresOnTheNewestEventsAndLeavesNothing) {
   // Its rows are nobody's, and the version that runs is the one that ran.
   const Result<store::TableColumns> rows = device_->read("rank", "rows", 0, 100);
   ASSERT_TRUE(rows.ok()) << rows.error().message();
-  EXPECT_EQ(rows->columns[1].texts, std::vector<std::string>(20, "1"));
+  EXPECT_EQ(texts_of(rows->columns[1].cells), std::vector<std::string>(20, "1"));
   EXPECT_EQ(core()->task("rank")->version, "1.0.0");
   EXPECT_EQ(core()->task("rank")->firings, 20u);
 }
