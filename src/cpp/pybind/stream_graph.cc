@@ -215,6 +215,9 @@ void bind_running(py::class_<NativeGraph>& c) {
 }  // namespace
 
 void bind_stream_graph(py::module_& m) {
+  py::list aggregates;
+  for (const AggregateFacts& a : kAggregates) aggregates.append(std::string(a.name));
+  m.attr("AGGREGATES") = py::tuple(aggregates);  // by number
   py::class_<NativeGraph> c(m, "Graph", "A chain of operators, which holds what is open between batches.");
   c.def(py::init<>())
       .def_static("from_bytes", from_bytes, py::arg("data"), py::arg("log"), py::arg("models"))

@@ -48,6 +48,10 @@ void bind_stream_triggers(py::module_& m) {
   m.def("explain_triggers", explain_triggers, py::arg("triggers"), py::arg("catalog"), py::arg("dot"));
   m.def("trigger_names", trigger_names, py::arg("text"),
         "Events, pages, states, and fields with their types.");
+  py::list aggregates;
+  for (const TriggerAggregateFacts& a : kTriggerAggregates)
+    if (!a.word.empty()) aggregates.append(std::string(a.word));
+  m.attr("TRIGGER_AGGREGATES") = py::tuple(aggregates);
 }
 
 }  // namespace walle::pybind

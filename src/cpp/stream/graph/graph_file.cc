@@ -188,7 +188,7 @@ class Reader {
     out.k = in->k();
     out.low = in->low();
     out.high = in->high();
-    return number_of(in->function(), AggregateKind::histogram, out.kind);
+    return number_of(in->function(), kLastAggregate, out.kind);
   }
 
   // False where a number stands for nothing.

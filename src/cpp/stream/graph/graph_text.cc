@@ -60,13 +60,12 @@ std::string duration(int64_t us) {
 }
 
 std::string aggregate(const AggregateSpec& a) {
-  static constexpr std::string_view kFunctions[] = {"count", "sum",      "mean",  "min",      "max",
-                                                    "var",   "distinct", "top_k", "histogram"};
-  std::string out(kFunctions[static_cast<size_t>(a.kind)]);
+  const AggregateFacts& facts = facts_of(a.kind);
+  std::string out(facts.name);
   std::string inside = a.column.empty() ? "" : name(a.column);
   const auto more = [&](const std::string& text) { inside += (inside.empty() ? "" : ", ") + text; };
-  if (a.kind == AggregateKind::top_k || a.kind == AggregateKind::histogram) more(std::to_string(a.k));
-  if (a.kind == AggregateKind::histogram) more(number(a.low) + ".." + number(a.high));
+  if (facts.parameters != AggregateParameters::none) more(std::to_string(a.k));
+  if (facts.parameters == AggregateParameters::bins) more(number(a.low) + ".." + number(a.high));
   if (!inside.empty()) out += "(" + inside + ")";
   return out + " as " + name(a.out);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/unreached.h"
 #include "stream/match/event_key.h"
 #include "stream/match/trie.h"
 
@@ -39,9 +40,13 @@ AggregateTrigger::AggregateTrigger(const CompiledTrigger& t)
 }
 
 size_t AggregateTrigger::cells() const {
-  if (kind_ == TriggerAggregateKind::count) return 1 + kept_;
-  if (kind_ == TriggerAggregateKind::distinct) return 2 * kept_;
-  return windowed_ ? 1 + 2 * kept_ : 2;
+  switch (kind_) {
+    case TriggerAggregateKind::none: return 0;
+    case TriggerAggregateKind::count: return 1 + kept_;
+    case TriggerAggregateKind::distinct: return 2 * kept_;
+    case TriggerAggregateKind::sum: return windowed_ ? 1 + 2 * kept_ : 2;
+  }
+  return base::unreached(size_t{0});
 }
 
 bool AggregateTrigger::counts(uint64_t entry, uint64_t key, uint64_t barrier) const {

@@ -65,19 +65,19 @@ std::string word(const Cell& c) {
 }  // namespace
 
 Result<AggregateKind> aggregate_kind(std::string_view name) {
-  constexpr std::string_view names[] = {"count", "sum",      "mean",  "min",      "max",
-                                        "var",   "distinct", "top_k", "histogram"};
-  const auto it = std::find(std::begin(names), std::end(names), name);
-  if (it != std::end(names)) return static_cast<AggregateKind>(it - std::begin(names));
-  return argument_error({"aggregate '", name, "'"},
-                        "count, sum, mean, min, max, var, distinct, top_k or histogram", "aggregate",
+  const auto* it = std::ranges::find(kAggregates, name, &AggregateFacts::name);
+  if (it != std::end(kAggregates)) return static_cast<AggregateKind>(it - std::begin(kAggregates));
+  std::string known;
+  for (const AggregateFacts& a : kAggregates) known += (known.empty() ? "" : ", ") + std::string(a.name);
+  return argument_error({"aggregate '", name, "'"}, {"one of ", known}, "aggregate",
                         "choose one of these");
 }
 
 Status check_aggregate(const AggregateSpec& a) {
+  const AggregateParameters parameters = facts_of(a.kind).parameters;
   const bool range = a.high > a.low && std::isfinite(a.high - a.low);
-  const bool bins = a.kind != AggregateKind::histogram || (a.k >= 1 && a.k <= kMaxBins && range);
-  if (bins && (a.kind != AggregateKind::top_k || a.k >= 1)) return {};
+  const bool bins = parameters != AggregateParameters::bins || (a.k <= kMaxBins && range);
+  if (bins && (parameters == AggregateParameters::none || a.k >= 1)) return {};
   return argument_error({"aggregate '", a.out, "'"}, {"1 to ", kMaxBins, " bins or entries and low < high"},
                         "aggregate", "correct its parameters");
 }

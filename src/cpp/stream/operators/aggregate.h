@@ -8,7 +8,23 @@
 
 namespace walle::stream {
 
-enum class AggregateKind : uint8_t { count, sum, mean, min, max, var, distinct, top_k, histogram };
+enum class AggregateKind : uint8_t {
+#define WALLE_AGGREGATE(number, kind, parameters) kind = number,
+#include "stream/operators/aggregate.inc"
+};
+enum class AggregateParameters : uint8_t { none, entries, bins };
+struct AggregateFacts {
+  std::string_view name;
+  AggregateParameters parameters;
+};
+inline constexpr AggregateFacts kAggregates[] = {
+#define WALLE_AGGREGATE(number, kind, parameters) {#kind, AggregateParameters::parameters},
+#include "stream/operators/aggregate.inc"
+};
+inline constexpr auto kLastAggregate = static_cast<AggregateKind>(std::size(kAggregates) - 1);
+constexpr const AggregateFacts& facts_of(AggregateKind kind) {
+  return kAggregates[static_cast<size_t>(kind)];
+}
 
 struct AggregateSpec {
   AggregateKind kind = AggregateKind::count;

@@ -69,9 +69,10 @@ class Compiler {
       if (!wanted) continue;
       declared = true;
       out_.whole &= field->type == ColumnType::integer;
-      if (spec_.aggregate.kind == TriggerAggregateKind::sum && field->type != ColumnType::integer &&
+      if (spec_.aggregate.of_numbers() && field->type != ColumnType::integer &&
           field->type != ColumnType::real)
-        return argument_error({"a sum of field '", field->name, "' of type ", column_type_name(field->type)},
+        return argument_error({"a ", spec_.aggregate.word(), " of field '", field->name, "' of type ",
+                               column_type_name(field->type)},
                               "a number", place(spec_.steps[0].position),
                               {"count its values: distinct(", field->name, ")"});
     }

@@ -96,11 +96,8 @@ std::string step_text(const Step& s) {
 std::string aggregate_text(const TriggerSpec& spec) {
   const TriggerAggregate& a = spec.aggregate;
   const std::vector<Atom>& of = spec.steps[0].any_of;
-  std::string out = a.kind == TriggerAggregateKind::count ? "count(" + atoms_text(of) : "";
-  if (a.kind != TriggerAggregateKind::count) {
-    out = (a.kind == TriggerAggregateKind::sum ? "sum(" : "distinct(") + quoted(a.field);
-    if (of != std::vector<Atom>(1)) out += " of " + atoms_text(of);
-  }
+  std::string out = a.word() + "(" + (a.of_events() ? atoms_text(of) : quoted(a.field));
+  if (!a.of_events() && of != std::vector<Atom>(1)) out += " of " + atoms_text(of);
   // Of the one event whose field is the number: the predicate knows how operators and numbers are written.
   Predicate bound;
   bound.nodes.push_back({.op = a.op, .field = ")", .literals = {a.bound}});
@@ -151,7 +148,7 @@ std::string format_trigger(const TriggerSpec& spec) {
     const auto two = [](int64_t v) { return (v < 10 ? "0" : "") + std::to_string(v); };
     out = "daily " + two(minutes / 60) + ":" + two(minutes % 60);
   }
-  if (spec.aggregate.kind != TriggerAggregateKind::none) {
+  if (spec.aggregate.exists()) {
     out += aggregate_text(spec);
   } else {
     for (const Step& s : spec.steps) out += step_text(s);

@@ -80,7 +80,7 @@ void lint_times(const TriggerSpec& spec, std::vector<Finding>& out) {
   if (spec.gap_us && spec.within_us && *spec.gap_us >= *spec.within_us)
     out.push_back({false, "'gap' never binds: 'within' is not longer", 0});
   const bool single = spec.steps.size() == 1 && spec.steps[0].count == 1 && spec.steps[0].all_of.empty();
-  if (spec.within_us && single && spec.others.empty() && spec.aggregate.kind == TriggerAggregateKind::none)
+  if (spec.within_us && single && spec.others.empty() && !spec.aggregate.exists())
     out.push_back({false, "'within' has no meaning for a single step", 0});
   // Once per cooldown gives no more than `rate` firings in rate_us.
   if (spec.rate && spec.cooldown_us && spec.cooldown_us * spec.rate >= spec.rate_us &&
@@ -99,9 +99,9 @@ void lint_timer(const TriggerSpec& spec, std::vector<Finding>& out) {
 }
 
 void lint_aggregate(const TriggerSpec& spec, std::vector<Finding>& out) {
-  if (spec.aggregate.kind == TriggerAggregateKind::none) return;
+  if (!spec.aggregate.exists()) return;
   if (spec.gap_us) out.push_back({true, "an aggregate with 'gap', which speaks of steps", 0});
-  const bool sum = spec.aggregate.kind == TriggerAggregateKind::sum;
+  const bool sum = spec.aggregate.of_numbers();
   if (sum && spec.within_us && !spec.aggregate.keep)
     out.push_back({true,
                    "a sum within a window, which must remember every event in it: say how many at most, "

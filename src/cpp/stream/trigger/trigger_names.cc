@@ -40,9 +40,8 @@ TriggerNames names_in(const TriggerSpec& spec) {
   add_steps(spec.steps, names);
   for (const auto& steps : spec.others) add_steps(steps, names);
   add_atoms(spec.absent, names);
-  if (spec.aggregate.kind == TriggerAggregateKind::sum) names.fields[spec.aggregate.field] = ColumnType::real;
-  if (spec.aggregate.kind == TriggerAggregateKind::distinct)
-    names.fields.try_emplace(spec.aggregate.field, ColumnType::text);
+  if (spec.aggregate.of_numbers()) names.fields[spec.aggregate.field] = ColumnType::real;
+  if (spec.aggregate.of_values()) names.fields.try_emplace(spec.aggregate.field, ColumnType::text);
   for (const EventKey& key : {spec.by, spec.once_per.key, spec.cooldown_per.key, spec.rate_per.key})
     add_key(key, names);
   for (const auto& all : spec.when)

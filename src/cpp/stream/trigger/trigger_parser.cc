@@ -11,6 +11,20 @@ namespace {
 
 constexpr size_t kMaxAlternatives = 64;  // events of one set, and patterns of one trigger
 
+using NamedAggregate = std::pair<std::string_view, TriggerAggregateKind>;
+constexpr NamedAggregate kAggregates[] = {
+#define WALLE_TRIGGER_AGGREGATE(kind, word, group) {word, TriggerAggregateKind::kind},
+#define WALLE_NO_TRIGGER_AGGREGATE(word) {word, TriggerAggregateKind::none},
+#include "stream/trigger/trigger_aggregate.inc"
+};
+
+std::string known_aggregates() {
+  std::string out;
+  for (const TriggerAggregateFacts& a : kTriggerAggregates)
+    if (!a.word.empty()) out += (out.empty() ? "" : ", ") + std::string(a.word);
+  return "one of " + out;
+}
+
 class Parser : LexemeCursor {
  public:
   using LexemeCursor::LexemeCursor;
@@ -59,24 +73,20 @@ class Parser : LexemeCursor {
   }
   bool is_aggregate() const {
     // No event can have a parenthesis behind it, so that these words stay names of events elsewhere.
-    return opens("count") || opens("sum") || opens("distinct") || opens("min") || opens("max") ||
-           opens("mean");
+    return std::ranges::any_of(kAggregates, [&](const auto& a) { return opens(a.first); });
   }
 
   Status aggregate() {
     TriggerAggregate& a = spec_.aggregate;
     const Lexeme kind = take();
-    a.kind = kind.text == "count"      ? TriggerAggregateKind::count
-             : kind.text == "sum"      ? TriggerAggregateKind::sum
-             : kind.text == "distinct" ? TriggerAggregateKind::distinct
-                                       : TriggerAggregateKind::none;
-    if (a.kind == TriggerAggregateKind::none)
-      return wrong_at(kind, "count, sum or distinct",
+    a.kind = std::ranges::find(kAggregates, kind.text, &NamedAggregate::first)->second;
+    if (!a.exists())
+      return wrong_at(kind, known_aggregates(),
                       "a least or greatest value is a predicate, a[price > 100]; a mean is an operator's");
     take();
     Step step;
     step.position = peek().position;
-    if (a.kind == TriggerAggregateKind::count) {
+    if (a.of_events()) {
       WALLE_TRY(set(step.any_of));
     } else {
       if (!is_name() || peek().text.empty()) return wrong("a field name", "write sum(price of buy)");
@@ -102,18 +112,17 @@ class Parser : LexemeCursor {
                                                                        {"<", PredicateOp::lt}};
     const auto* op = std::find_if(std::begin(ops), std::end(ops), [&](const auto& o) { return is(o.first); });
     const bool known =
-        op != std::end(ops) && (a.kind == TriggerAggregateKind::sum
-                                    ? op->first != "=="
-                                    : op->second != PredicateOp::lt && op->second != PredicateOp::le);
+        op != std::end(ops) &&
+        (a.of_numbers() ? op->first != "==" : op->second != PredicateOp::lt && op->second != PredicateOp::le);
     if (!known)
-      return a.kind == TriggerAggregateKind::sum
+      return a.of_numbers()
                  ? wrong(">, >=, < or <= and a number", "write sum(price) > 100")
                  : wrong(">, >= or == and a number",
                          "write count(a) > 16; what stays below a number is an absence, a !~ b for 1h");
     take();
     a.op = op->second;
     WALLE_TRY(parse_number(*this, a.bound));
-    const bool counts = a.kind != TriggerAggregateKind::sum;
+    const bool counts = !a.of_numbers();
     const bool fits = a.bound.type == ColumnType::integer && a.bound.i >= 1 && a.bound.i < kMaxCounted;
     if (counts &&
         !(fits || (a.bound.type == ColumnType::integer && a.bound.i == 0 && a.op == PredicateOp::gt)))

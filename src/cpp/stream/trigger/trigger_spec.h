@@ -84,15 +84,39 @@ struct LimitKey {
   friend bool operator==(const LimitKey&, const LimitKey&) = default;
 };
 
-enum class TriggerAggregateKind : uint8_t { none, count, sum, distinct };
+enum class TriggerAggregateKind : uint8_t {
+  none,
+#define WALLE_TRIGGER_AGGREGATE(kind, word, group) kind,
+#include "stream/trigger/trigger_aggregate.inc"
+};
+// What it is an aggregate of, and so what it is compared with; see trigger_aggregate.inc.
+enum class TriggerAggregateClass : uint8_t { none, events, values, numbers };
+struct TriggerAggregateFacts {
+  std::string_view word;
+  TriggerAggregateClass group;
+};
+inline constexpr TriggerAggregateFacts kTriggerAggregates[] = {
+    {"", TriggerAggregateClass::none},
+#define WALLE_TRIGGER_AGGREGATE(kind, word, group) {word, TriggerAggregateClass::group},
+#include "stream/trigger/trigger_aggregate.inc"
+};
 
 // `sum(price of buy) > 100`: asked at each event of the trigger's only step.
 struct TriggerAggregate {
   TriggerAggregateKind kind = TriggerAggregateKind::none;
-  std::string field;  // of sum and distinct
+  std::string field;  // of values and numbers
   PredicateOp op = PredicateOp::gt;
   Literal bound;
-  int keep = 0;  // numbers that a sum within a window keeps
+  int keep = 0;  // numbers that are kept within a window
+
+  bool exists() const { return kind != TriggerAggregateKind::none; }
+  std::string word() const { return std::string(kTriggerAggregates[static_cast<size_t>(kind)].word); }
+  bool is_of(TriggerAggregateClass group) const {
+    return kTriggerAggregates[static_cast<size_t>(kind)].group == group;
+  }
+  bool of_events() const { return is_of(TriggerAggregateClass::events); }
+  bool of_values() const { return is_of(TriggerAggregateClass::values); }
+  bool of_numbers() const { return is_of(TriggerAggregateClass::numbers); }
   friend bool operator==(const TriggerAggregate&, const TriggerAggregate&) = default;
 };
 

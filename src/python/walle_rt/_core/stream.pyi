@@ -59,6 +59,8 @@ class _LedgerReport(TypedDict):
 
 IPV_FLOATS: Final[int]
 IPV_CODE: Final[int]
+AGGREGATES: Final[tuple[str, ...]]  # of operators, by number
+TRIGGER_AGGREGATES: Final[tuple[str, ...]]
 
 class Catalog:
     """What a device may record; only grows."""
