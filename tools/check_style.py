@@ -1,15 +1,20 @@
-"""What clang-format and ruff do not see: long lines, comma statements, defaults for kinds, figures per room.
+"""What clang-format and ruff do not see: long lines, comma statements, defaults for kinds, bindings of many
+positional arguments, figures per room.
 
     check_style.py [ROOT]
 
 A comma statement is two statements in one: `a = 1, b = 2;`. Declarations of several variables and the header
 of a `for` are none. A `default` among the kinds of an enumeration gives a kind that somebody adds later an
-answer that nobody chose, and keeps the compiler from naming it. Ends with status 1 if a line is too long
-anywhere, or a room has one of the others. The figures are for watching; none of them fails.
+answer that nobody chose, and keeps the compiler from naming it. A call of a binding with six values side by
+side cannot be read, and two of one type are exchanged without an error: further ones go by keyword.
+
+Ends with status 1 if a line is too long anywhere, or a room or a stub has one of the others. The figures are
+for watching; none of them fails.
 """
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 import statistics
@@ -19,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 COLUMNS = 110
+POSITIONAL = 5  # arguments of a binding
+STUBS = Path("src/python/walle_rt/_core")  # which tests/python/test_stubs.py compares with the bindings
 LANGUAGES = {".cc", ".h", ".c", ".inc", ".py", ".cmake", ".sh"}
 BY_RUFF = ("src/python", "tests", "tools", "bench", "examples")  # which knows exceptions for Python
 FOLDERS = ["src", "tests", "tools", "bench", "cmake", "toolchains", "examples"]
@@ -306,9 +313,26 @@ def long_lines(root: Path) -> list[str]:
     ]
 
 
+def positional(stub: str) -> list[tuple[int, str, int]]:
+    """Line, name and count of every function of a stub that takes too many arguments by position."""
+    functions = [n for n in ast.walk(ast.parse(stub)) if isinstance(n, ast.FunctionDef)]
+    given = [(f, [a for a in f.args.posonlyargs + f.args.args if a.arg != "self"]) for f in functions]
+    return [(f.lineno, f.name, len(names)) for f, names in given if len(names) > POSITIONAL]
+
+
+def long_calls(root: Path) -> list[str]:
+    """Bindings that take too many arguments by position."""
+    return [
+        f"{file.relative_to(root)}:{line}: {name} takes {count} arguments by position, at most {POSITIONAL}; "
+        "py::kw_only()"
+        for file in sorted((root / STUBS).glob("*.pyi"))
+        for line, name, count in positional(file.read_text(encoding="utf-8"))
+    ]
+
+
 def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[1]
-    problems = long_lines(root)
+    problems = long_lines(root) + long_calls(root)
     print("room      files  lines  p90  functions median/p90  comments  size_t casts  comma statements")
     for room in ROOMS:
         found = look_at(root, root / "src" / "cpp" / room)

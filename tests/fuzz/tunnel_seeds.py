@@ -17,14 +17,14 @@ def seeds() -> dict[str, bytes]:
     native = _core.tunnel
     plain = native.pack_message([("s", b"", False, RECORDS), ("u", b"", True, RECORDS[:1])])
     ack = native.pack_ack([("s", 0, 7, [(1, 3), (9, 1)]), ("u", 2, 9, []), ("v", 1, 0, [(4, 1)])])
+    answer = {"number": 2, "after": 1, "task": "task"}
+    row = {"n": 1, "x": 0.5, "b": True, "t": "text", "r": b"raw", "a": None}
     found = {
         "plain": plain,
         "words": native.pack_message([("s", b"words " * 30, False, RECORDS)]),
         "ack": ack,
-        "answer": native.pack_answer(
-            "s", 9, 2, 1, "task", "", [{"n": 1, "x": 0.5, "b": True, "t": "text", "r": b"raw", "a": None}]
-        ),
-        "failed": native.pack_answer("s", 9, 2, 1, "task", "ValueError: no", []),
+        "answer": native.pack_answer("s", 9, error="", rows=[row], **answer),
+        "failed": native.pack_answer("s", 9, error="ValueError: no", rows=[], **answer),
         "marks": native.pack_marks([("s", 2), ("u", 0)]),
         "epoch": native.pack_epoch(7, 3),
     }

@@ -1,4 +1,4 @@
-"""tools/check_style.py: what counts as a comma statement, a default among kinds or a long line."""
+"""tools/check_style.py: comma statements, defaults among kinds, long lines, bindings of many arguments."""
 
 from __future__ import annotations
 
@@ -128,6 +128,16 @@ def test_lines_have_at_most_110_columns(tmp_path: Path, path: str) -> None:
     done = check(tmp_path, {path: "\n" + "#" * 111 + "\n"})
     assert done.returncode == 1
     assert f"{path}:2: 111 columns, at most 110" in done.stdout
+
+
+def test_a_binding_takes_five_arguments_by_position(tmp_path: Path) -> None:
+    stub = "class A:\n    def f(self, a: int, b: int, c: int, d: int, e: int{}) -> int: ...\n"
+    path = "src/python/walle_rt/_core/a.pyi"
+    for more in ("", ", *, g: int", " = 0, *, g: int, h: int = 1"):
+        assert check(tmp_path, {path: stub.format(more)}).returncode == 0
+    done = check(tmp_path, {path: stub.format(", g: int")})
+    assert done.returncode == 1
+    assert f"{path}:2: f takes 6 arguments by position, at most 5" in done.stdout
 
 
 def test_python_that_ruff_checks_is_left_to_it(tmp_path: Path) -> None:

@@ -25,8 +25,10 @@ MODULES = {
     "names": _core.names,
     "package": _core.package,
     "policy": _core.policy,
+    "results": _core.results,
     "stream": _core.stream,
     "task": _core.task,
+    "tunnel": _core.tunnel,
     "vm": _core.vm,
 }
 
@@ -37,7 +39,9 @@ SHORTER = {
     "typing.SupportsFloat | typing.SupportsIndex": "float",
     "walle_rt._core.device.": "",
     "walle_rt._core.policy.": "",
+    "walle_rt._core.results.": "",
     "walle_rt._core.stream.": "",
+    "walle_rt._core.tunnel.": "",
     "walle_rt._core.vm.": "",
     "walle_rt._core.": "",
     "collections.abc.": "",
@@ -117,15 +121,25 @@ def signature(doc: str) -> Function | None:
 
 def parameters(function: Function) -> list[ast.arg]:
     """Those a caller gives."""
-    return [a for a in [*function.args.posonlyargs, *function.args.args] if a.arg != "self"]
+    args = function.args
+    return [a for a in [*args.posonlyargs, *args.args, *args.kwonlyargs] if a.arg != "self"]
+
+
+def defaults(function: Function) -> tuple[int, list[bool]]:
+    """How many positional parameters have one, and which of those by keyword."""
+    return len(function.args.defaults), [d is not None for d in function.args.kw_defaults]
 
 
 def faults(stub: Stub, where: str, written: Function, native: Function) -> list[str]:
     given, wanted = parameters(written), parameters(native)
+    if native.args.kwarg is not None:  # a list of options, of which the stub says more
+        given = [a for a in given if a.arg in {w.arg for w in wanted}]
     if [a.arg for a in given] != [a.arg for a in wanted]:
         return [f"{where}: parameters {[a.arg for a in given]}, natively {[a.arg for a in wanted]}"]
     found = []
-    if len(written.args.defaults) != len(native.args.defaults):
+    if native.args.kwarg is None and len(written.args.kwonlyargs) != len(native.args.kwonlyargs):
+        found.append(f"{where}: others by keyword alone")
+    if native.args.kwarg is None and defaults(written) != defaults(native):
         found.append(f"{where}: other defaults")
     if (written.args.vararg is None) != (native.args.vararg is None):
         found.append(f"{where}: *args on one side only")

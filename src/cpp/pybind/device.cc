@@ -65,7 +65,7 @@ DeviceHeld open_device(const std::string& path, const std::string& vm_library, c
 }
 
 uint64_t record(Device& self, const std::string& name, const std::string& page, const py::object& contents,
-                std::optional<int64_t> ts, bool on, bool durable) {
+                std::optional<int64_t> ts, bool durable, bool on) {
   std::shared_ptr<DeviceCore> device = unwrap(self.core("record"));
   const std::shared_ptr<const Catalog> catalog = self.catalog();
   const int64_t when = ts ? *ts : Env::system().wall_us();
@@ -138,11 +138,11 @@ void bind_device(py::module_& m) {
   DeviceClass device(sub, "Device", "One folder in which events are recorded and tasks run.");
   device
       .def_static("open", open_device, py::arg("path"), py::arg("vm_library"), py::arg("catalog"),
-                  py::arg("workers"), py::arg("ready"), py::arg("hot_tasks"), py::arg("cold_after_s"),
-                  py::arg("grace_ms"), py::arg("background"), py::arg("recorded"), py::arg("key"),
-                  py::arg("log"))
+                  py::kw_only(), py::arg("workers"), py::arg("ready"), py::arg("hot_tasks"),
+                  py::arg("cold_after_s"), py::arg("grace_ms"), py::arg("background"), py::arg("recorded"),
+                  py::arg("key"), py::arg("log"))
       .def("record", record, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
-           py::arg("on"), py::arg("durable"))
+           py::arg("durable"), py::kw_only(), py::arg("on") = false)
       .def("declare", declare, py::arg("name"), py::arg("kind"), py::arg("fields"))
       .def("page", declare_page, py::arg("name"))
       .def("state", declare_state, py::arg("name"))

@@ -94,9 +94,10 @@ void bind_device_cloud(py::module_& m) {
       "Whether a libcurl is installed; it is loaded by asking.");
   py::class_<DeviceCloud, CloudHeld>(sub, "Cloud")
       .def_static("connect", connect, py::keep_alive<0, 1>(), py::arg("device"), py::arg("url"),
-                  py::arg("root"), py::arg("app"), py::arg("app_version"), py::arg("os_version"),
-                  py::arg("model"), py::arg("enrol_code"), py::arg("transport"), py::arg("authorities"),
-                  py::arg("report_after_s"), py::arg("pull_every_s"), py::arg("plain_enrolment") = false)
+                  py::kw_only(), py::arg("root"), py::arg("app"), py::arg("app_version"),
+                  py::arg("os_version"), py::arg("model"), py::arg("enrol_code"), py::arg("transport"),
+                  py::arg("authorities"), py::arg("report_after_s"), py::arg("pull_every_s"),
+                  py::arg("plain_enrolment") = false)
       .def("header", &DeviceCloud::header)
       .def("saw", &DeviceCloud::saw, py::arg("up"))
       .def("heard", &DeviceCloud::heard, py::arg("epoch"), py::arg("spread_s"))

@@ -176,14 +176,14 @@ void bind_building(py::class_<NativeGraph>& c) {
             g.add(DedupeStep{.keys = keys, .within_us = within_us, .max_keys = max_keys});
           },
           py::arg("keys"), py::arg("within_us"), py::arg("max_keys"))
-      .def("add_window", add_window, py::arg("kind"), py::arg("size_us"), py::arg("slide_us"),
+      .def("add_window", add_window, py::arg("kind"), py::kw_only(), py::arg("size_us"), py::arg("slide_us"),
            py::arg("disorder_us"), py::arg("lateness_us"), py::arg("keys"), py::arg("aggregates"))
-      .def("add_state", add_state, py::arg("kind"), py::arg("keys"), py::arg("column"), py::arg("aggregate"),
-           py::arg("out"), py::arg("max_keys"))
+      .def("add_state", add_state, py::arg("kind"), py::kw_only(), py::arg("keys"), py::arg("column"),
+           py::arg("aggregate"), py::arg("out"), py::arg("max_keys"))
       .def("add_encode", add_encode, py::arg("columns"), py::arg("out"), py::arg("model"), py::arg("session"))
-      .def("add_noise", add_noise, py::arg("log"), py::arg("account"), py::arg("limit"), py::arg("kind"),
-           py::arg("column"), py::arg("low"), py::arg("high"), py::arg("epsilon"), py::arg("delta"),
-           py::arg("resolution"), py::arg("seed"))
+      .def("add_noise", add_noise, py::arg("log"), py::arg("account"), py::arg("limit"), py::kw_only(),
+           py::arg("kind"), py::arg("column"), py::arg("low"), py::arg("high"), py::arg("epsilon"),
+           py::arg("delta"), py::arg("resolution"), py::arg("seed"))
       .def("add_ipv", add_ipv, py::arg("depth"), py::arg("item"), py::arg("out"), py::arg("idle_us"),
            py::arg("disorder_us"))
       .def("add_join", add_join, py::arg("right"), py::arg("keys"), py::arg("within_us"),

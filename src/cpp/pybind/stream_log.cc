@@ -34,7 +34,7 @@ const EventLog& here(const EventLog& log) {
 }
 
 uint64_t append(EventLog& log, const std::string& name, const std::string& page, const py::object& contents,
-                std::optional<int64_t> ts, bool on, bool durable, bool late) {
+                std::optional<int64_t> ts, bool durable, bool on, bool late) {
   here(log);
   // The log's own clock, so that tests may replace it in one place.
   const int64_t when = ts ? *ts : Env::system().wall_us();
@@ -118,12 +118,12 @@ py::dict log_report(const EventLog& log) {
 
 void bind_stream_log(py::module_& m) {
   py::class_<EventLog>(m, "EventLog", "The device's durable event log in one directory.")
-      .def_static("open", open_log, py::arg("directory"), py::arg("catalog"), py::arg("journal_bytes"),
-                  py::arg("quota_bytes"), py::arg("max_age_s"), py::arg("sync_events"), py::arg("sync_s"),
-                  py::arg("read_only"), py::arg("maintenance_thread"), py::arg("recorded_times"),
-                  py::arg("key"))
+      .def_static("open", open_log, py::arg("directory"), py::arg("catalog"), py::kw_only(),
+                  py::arg("journal_bytes"), py::arg("quota_bytes"), py::arg("max_age_s"),
+                  py::arg("sync_events"), py::arg("sync_s"), py::arg("read_only"),
+                  py::arg("maintenance_thread"), py::arg("recorded_times"), py::arg("key"))
       .def("append", append, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
-           py::arg("on"), py::arg("durable"), py::arg("late"))
+           py::arg("durable"), py::kw_only(), py::arg("on") = false, py::arg("late") = false)
       .def("read", read_log, py::arg("query"), py::arg("limit"))
       .def("maintain", [](EventLog& log) { unwrap(log.maintain()); })
       .def("compact", [](EventLog& log) { unwrap(log.compact()); })

@@ -60,10 +60,10 @@ void bind_stream_privacy(py::module_& m) {
       },
       py::arg("log"), py::arg("account"));
   m.def("spend_epsilon", spend, py::arg("log"), py::arg("account"), py::arg("limit"), py::arg("epsilon"));
-  m.def("laplace_sum", laplace, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("epsilon"),
-        py::arg("resolution"), py::arg("seed"));
-  m.def("gaussian_sum", gaussian, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("epsilon"),
-        py::arg("delta"), py::arg("resolution"), py::arg("seed"));
+  m.def("laplace_sum", laplace, py::arg("values"), py::arg("low"), py::arg("high"), py::kw_only(),
+        py::arg("epsilon"), py::arg("resolution"), py::arg("seed"));
+  m.def("gaussian_sum", gaussian, py::arg("values"), py::arg("low"), py::arg("high"), py::kw_only(),
+        py::arg("epsilon"), py::arg("delta"), py::arg("resolution"), py::arg("seed"));
   m.def("discrete_gaussian", gaussian_samples, py::arg("sigma"), py::arg("count"), py::arg("seed"));
   m.def("randomised_response", responses, py::arg("truths"), py::arg("categories"), py::arg("epsilon"),
         py::arg("seed"));

@@ -52,7 +52,7 @@ std::unique_ptr<Processor> open_processor(const std::string& directory, const Ca
 }
 
 uint64_t record(Processor& p, const std::string& name, const std::string& page, const py::object& contents,
-                std::optional<int64_t> ts, bool on, bool durable) {
+                std::optional<int64_t> ts, bool durable, bool on) {
   unwrap(p.log().check_process());
   const int64_t when = ts ? *ts : Env::system().wall_us();
   Event event = unwrap(event_by_name(p.catalog(), name, page, when, on));
@@ -132,14 +132,14 @@ py::dict processor_report(const Processor& p) {
 void bind_stream_processor(py::module_& m) {
   using Free = py::call_guard<py::gil_scoped_release>;
   py::class_<Processor>(m, "Processor", "Log, catalogue and the triggers of all tasks as one object.")
-      .def_static("open", open_processor, py::arg("directory"), py::arg("catalog"), py::arg("settled"),
-                  py::arg("journal_bytes"), py::arg("quota_bytes"), py::arg("max_age_s"),
+      .def_static("open", open_processor, py::arg("directory"), py::arg("catalog"), py::kw_only(),
+                  py::arg("settled"), py::arg("journal_bytes"), py::arg("quota_bytes"), py::arg("max_age_s"),
                   py::arg("sync_events"), py::arg("sync_s"), py::arg("maintenance_thread"),
                   py::arg("recorded_times"), py::arg("key"), py::arg("utc_offset_s"), py::arg("keys"),
                   py::arg("keys_of"), py::arg("page_instances"), py::arg("key_bytes"),
                   py::arg("offset_changes"), py::arg("checkpoint_events"))
       .def("record", record, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
-           py::arg("on"), py::arg("durable"))
+           py::arg("durable"), py::kw_only(), py::arg("on") = false)
       .def(
           "advance",
           [](Processor& p, std::optional<int64_t> ts) {

@@ -155,8 +155,9 @@ py::dict set_stats(OwnedSet& s) {
 
 void bind_stream_trigger_set(py::module_& m) {
   py::class_<OwnedSet>(m, "TriggerSet", "Triggers by name, matched by one shared-prefix trie.")
-      .def(py::init(&made), py::arg("catalog"), py::arg("queue"), py::arg("utc_offset_s"), py::arg("keys"),
-           py::arg("keys_of"), py::arg("page_instances"), py::arg("key_bytes"), py::arg("offset_changes"))
+      .def(py::init(&made), py::arg("catalog"), py::kw_only(), py::arg("queue"), py::arg("utc_offset_s"),
+           py::arg("keys"), py::arg("keys_of"), py::arg("page_instances"), py::arg("key_bytes"),
+           py::arg("offset_changes"))
       .def(
           "add",
           [](OwnedSet& s, const std::string& name, const std::string& text) {
@@ -169,7 +170,7 @@ void bind_stream_trigger_set(py::module_& m) {
       .def(
           "texts", [](const OwnedSet& s) { return s.set.texts(); }, "[(name, canonical text)].")
       .def("step", step, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
-           py::arg("seq"), py::arg("session"), py::arg("page_instance"), py::arg("on"))
+           py::arg("seq"), py::kw_only(), py::arg("session"), py::arg("page_instance"), py::arg("on"))
       .def("replay", replay, py::arg("log"), py::arg("from_seq"))
       .def("advance", advance, py::arg("ts"))
       // keep_alive: the log calls the set.

@@ -235,9 +235,9 @@ void bind_tunnel(py::module_& m) {
   py::module_ tunnel = m.def_submodule("tunnel", "A device's connection with its broker.");
   py::class_<DeviceTunnel, TunnelHeld>(tunnel, "Tunnel")
       .def_static("open", open, py::keep_alive<0, 1>(), py::arg("device"), py::arg("broker"), py::arg("id"),
-                  py::arg("authorities"), py::arg("certificate"), py::arg("key"), py::arg("session"),
-                  py::arg("options"), py::arg("on_epoch"), py::arg("on_down"), py::arg("on_state"),
-                  py::arg("on_answer"))
+                  py::kw_only(), py::arg("authorities"), py::arg("certificate"), py::arg("key"),
+                  py::arg("session"), py::arg("options"), py::arg("on_epoch"), py::arg("on_down"),
+                  py::arg("on_state"), py::arg("on_answer"))
       .def("stop", [](DeviceTunnel& self) { unlocked([&] { self.stop(); }); })
       .def("network_changed", &DeviceTunnel::network_changed)
       .def("drain",
@@ -249,7 +249,7 @@ void bind_tunnel(py::module_& m) {
   tunnel.def("pack_message", pack_message, py::arg("sections"));
   tunnel.def("pack_ack", pack_ack, py::arg("entries"));
   tunnel.def("read_ack", read_ack, py::arg("data"));
-  tunnel.def("pack_answer", pack_answer, py::arg("stream"), py::arg("seq"), py::arg("number"),
+  tunnel.def("pack_answer", pack_answer, py::arg("stream"), py::arg("seq"), py::kw_only(), py::arg("number"),
              py::arg("after"), py::arg("task"), py::arg("error"), py::arg("rows"));
   tunnel.def("read_answer", read_answer, py::arg("data"));
   tunnel.def("pack_marks", pack_marks, py::arg("marks"));

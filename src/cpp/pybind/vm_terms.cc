@@ -77,7 +77,7 @@ void set_stream(VmTerms& terms, const py::object& log, const std::string& task, 
 
 void bind_vm_terms(py::module_& m) {
   py::class_<Limits>(m, "Limits", "What one isolate may use; 0 and None: unlimited.")
-      .def(py::init(&limits_of), py::arg("heap_bytes"), py::arg("wall_ms"), py::arg("cpu_ms"),
+      .def(py::init(&limits_of), py::kw_only(), py::arg("heap_bytes"), py::arg("wall_ms"), py::arg("cpu_ms"),
            py::arg("depth"), py::arg("stack_bytes"), py::arg("state_bytes"), py::arg("log_bytes"),
            py::arg("imports"), py::arg("host_calls"));
   py::class_<VmTerms>(m, "Terms", "What isolates are given: limits, a log, a state file.")

@@ -26,6 +26,7 @@ class Device:
         path: str,
         vm_library: str,
         catalog: Catalog,
+        *,
         workers: int,
         ready: int,
         hot_tasks: int,
@@ -37,7 +38,14 @@ class Device:
         log: _Log,
     ) -> Device: ...
     def record(
-        self, event: str, page: str, contents: _Contents, ts: int | None, on: bool, durable: bool
+        self,
+        event: str,
+        page: str,
+        contents: _Contents,
+        ts: int | None,
+        durable: bool,
+        *,
+        on: bool = False,
     ) -> int: ...
     def declare(self, name: str, kind: int, fields: Sequence[tuple[str, str, int]]) -> None: ...
     def page(self, name: str) -> None: ...
@@ -83,6 +91,7 @@ class Cloud:
     def connect(
         device: Device,
         url: str,
+        *,
         root: bytes,
         app: str,
         app_version: str,

@@ -85,6 +85,7 @@ class EventLog:
     def open(
         directory: str,
         catalog: Catalog,
+        *,
         journal_bytes: int,
         quota_bytes: int,
         max_age_s: float,
@@ -101,9 +102,10 @@ class EventLog:
         page: str,
         contents: _Contents,
         ts: int | None,
-        on: bool,
         durable: bool,
-        late: bool,
+        *,
+        on: bool = False,
+        late: bool = False,
     ) -> int: ...
     def read(self, query: _Query, limit: int) -> list[_Event]: ...
     def maintain(self) -> None: ...
@@ -132,6 +134,7 @@ class Processor:
     def open(
         directory: str,
         catalog: Catalog,
+        *,
         settled: Mapping[str, int],
         journal_bytes: int,
         quota_bytes: int,
@@ -150,7 +153,14 @@ class Processor:
         checkpoint_events: int,
     ) -> Processor: ...
     def record(
-        self, event: str, page: str, contents: _Contents, ts: int | None, on: bool, durable: bool
+        self,
+        event: str,
+        page: str,
+        contents: _Contents,
+        ts: int | None,
+        durable: bool,
+        *,
+        on: bool = False,
     ) -> int: ...
     def advance(self, ts: int | None) -> None: ...
     def next_deadline(self) -> int | None: ...
@@ -179,6 +189,7 @@ class TriggerSet:
     def __init__(
         self,
         catalog: Catalog,
+        *,
         queue: int,
         utc_offset_s: float,
         keys: int,
@@ -198,6 +209,7 @@ class TriggerSet:
         contents: _Contents,
         ts: int,
         seq: int,
+        *,
         session: int,
         page_instance: int,
         on: bool,
@@ -248,6 +260,7 @@ class Graph:
     def add_window(
         self,
         kind: int,
+        *,
         size_us: int,
         slide_us: int,
         disorder_us: int,
@@ -258,6 +271,7 @@ class Graph:
     def add_state(
         self,
         kind: int,
+        *,
         keys: Sequence[str],
         column: str,
         aggregate: _Aggregate | None,
@@ -270,6 +284,7 @@ class Graph:
         log: EventLog,
         account: str,
         limit: float,
+        *,
         kind: int,
         column: str,
         low: float,
@@ -316,12 +331,13 @@ def unpack_batch(data: bytes) -> _Columns: ...
 def spent_epsilon(log: EventLog, account: str) -> float: ...
 def spend_epsilon(log: EventLog, account: str, limit: float, epsilon: float) -> float: ...
 def laplace_sum(
-    values: Sequence[float], low: float, high: float, epsilon: float, resolution: float, seed: int | None
+    values: Sequence[float], low: float, high: float, *, epsilon: float, resolution: float, seed: int | None
 ) -> float: ...
 def gaussian_sum(
     values: Sequence[float],
     low: float,
     high: float,
+    *,
     epsilon: float,
     delta: float,
     resolution: float,

@@ -16,6 +16,7 @@ class Tunnel:
         device: Device,
         broker: str,
         id: str,
+        *,
         authorities: str,
         certificate: str,
         key: str,
@@ -40,6 +41,7 @@ def read_ack(data: bytes) -> list[tuple[str, int, int, list[tuple[int, int]]]]: 
 def pack_answer(
     stream: str,
     seq: int,
+    *,
     number: int,
     after: int,
     task: str,

@@ -46,6 +46,7 @@ class Limits:
 
     def __init__(
         self,
+        *,
         heap_bytes: int,
         wall_ms: int,
         cpu_ms: int,

@@ -146,15 +146,15 @@ class Device:
             fspath(path),
             fspath(vm_library or library_path("device")),
             (catalog or Catalog())._core,
-            workers,
-            ready,
-            hot_tasks,
-            cold_after_s,
-            grace_ms,
-            background,
-            recorded,
-            b"" if key is None else bytes(key),
-            log,
+            workers=workers,
+            ready=ready,
+            hot_tasks=hot_tasks,
+            cold_after_s=cold_after_s,
+            grace_ms=grace_ms,
+            background=background,
+            recorded=recorded,
+            key=b"" if key is None else bytes(key),
+            log=log,
         )
         self.path = Path(path)
         self._listeners = _Listeners()
@@ -226,7 +226,10 @@ class Device:
             ArgumentError: a name that is not declared, a value of another type, or a closed device.
             ResourceError: the disk is full.
         """
-        return self._native.record(event, page, None if contents is None else dict(contents), ts, on, durable)
+        given = None if contents is None else dict(contents)
+        if on:
+            return self._native.record(event, page, given, ts, durable, on=True)
+        return self._native.record(event, page, given, ts, durable)
 
     def advance(self, now: int | None = None) -> None:
         """Device time has reached ``now`` (microseconds since 1970; default: the clock) without an event.
@@ -475,17 +478,17 @@ class Device:
         self._cloud = _NativeCloud.connect(
             self._native,
             url,
-            root_bytes(root),
-            app,
-            app_version,
-            os_version(),
-            device,
-            enrol_code or "",
-            make_transport(transport, vouching),
-            vouching,
-            report_after_s,
-            pull_every_h * 3600.0,
-            plain_enrolment,
+            root=root_bytes(root),
+            app=app,
+            app_version=app_version,
+            os_version=os_version(),
+            model=device,
+            enrol_code=enrol_code or "",
+            transport=make_transport(transport, vouching),
+            authorities=vouching,
+            report_after_s=report_after_s,
+            pull_every_s=pull_every_h * 3600.0,
+            plain_enrolment=plain_enrolment,
         )
         # Behind the device's own, and so called before it.
         self._cloud_finalizer = weakref.finalize(self, _leave, self._cloud, os.getpid())

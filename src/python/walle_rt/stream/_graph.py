@@ -123,8 +123,15 @@ class Graph:
             raise ArgumentError.of(
                 "a window without aggregates", "at least one", "window", 'add aggregate("count")'
             )
-        size, slide, disorder, lateness = (round(t * 1e6) for t in (size_s, slide_s, disorder_s, lateness_s))
-        self._native.add_window(kind, size, slide, disorder, lateness, self._keys, list(aggregates))
+        self._native.add_window(
+            kind,
+            size_us=round(size_s * 1e6),
+            slide_us=round(slide_s * 1e6),
+            disorder_us=round(disorder_s * 1e6),
+            lateness_us=round(lateness_s * 1e6),
+            keys=self._keys,
+            aggregates=list(aggregates),
+        )
         return self
 
     def tumbling(
@@ -179,7 +186,9 @@ class Graph:
         kind = kinds.index(what) if isinstance(what, str) else 3
         if isinstance(what, Aggregate):
             column = what.column
-        self._native.add_state(kind, self._keys, column, running, out, max_keys)
+        self._native.add_state(
+            kind, keys=self._keys, column=column, aggregate=running, out=out, max_keys=max_keys
+        )
         return self
 
     def encode(self, out: str, session: Session, *columns: str, model: str = "") -> Graph:
@@ -282,14 +291,14 @@ class Graph:
             log._core,
             account,
             limit,
-            kinds.index(mechanism),
-            column,
-            low,
-            high,
-            epsilon,
-            delta,
-            resolution,
-            seed,
+            kind=kinds.index(mechanism),
+            column=column,
+            low=low,
+            high=high,
+            epsilon=epsilon,
+            delta=delta,
+            resolution=resolution,
+            seed=seed,
         )
         return self
 

@@ -155,15 +155,15 @@ class EventLog:
         self._open: _NativeLog | None = _NativeLog.open(
             fspath(directory),
             (catalog or Catalog())._core,
-            journal_bytes,
-            quota_bytes,
-            max_age_s,
-            sync_events,
-            sync_s,
-            read_only,
-            maintenance == "thread",
-            recorded_times,
-            b"" if key is None else _whole(key),
+            journal_bytes=journal_bytes,
+            quota_bytes=quota_bytes,
+            max_age_s=max_age_s,
+            sync_events=sync_events,
+            sync_s=sync_s,
+            read_only=read_only,
+            maintenance_thread=maintenance == "thread",
+            recorded_times=recorded_times,
+            key=b"" if key is None else _whole(key),
         )
 
     @classmethod
@@ -205,11 +205,11 @@ class EventLog:
             ResourceError: the disk is full, or this is a child of ``os.fork``.
         """
         given = None if contents is None else dict(contents)
-        return self._core.append(event, page, given, ts, False, durable, False)
+        return self._core.append(event, page, given, ts, durable)
 
     def set_state(self, state: str, on: bool, *, ts: int | None = None) -> int:
         """Record that a declared state is on or off from now; returns the event's sequence number."""
-        return self._core.append("app_state", state, None, ts, on, False, False)
+        return self._core.append("app_state", state, None, ts, False, on=on)
 
     def read(self, from_seq: int = 0, limit: int = -1, *, where: EventQuery | None = None) -> Iterator[Event]:
         """Events with seq >= from_seq, oldest first, at most ``limit`` of them (-1: all).

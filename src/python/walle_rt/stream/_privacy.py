@@ -35,7 +35,9 @@ def laplace_sum(
     seed: int | None = None,
 ) -> float:
     """Sum of values clamped to [low, high] with discrete Laplace noise, in multiples of ``resolution``."""
-    return _core.stream.laplace_sum(list(values), low, high, epsilon, resolution, seed)
+    return _core.stream.laplace_sum(
+        list(values), low, high, epsilon=epsilon, resolution=resolution, seed=seed
+    )
 
 
 def gaussian_sum(
@@ -49,7 +51,9 @@ def gaussian_sum(
     seed: int | None = None,
 ) -> float:
     """Sum of values clamped to [low, high] with discrete Gaussian noise for (epsilon, delta)."""
-    return _core.stream.gaussian_sum(list(values), low, high, epsilon, delta, resolution, seed)
+    return _core.stream.gaussian_sum(
+        list(values), low, high, epsilon=epsilon, delta=delta, resolution=resolution, seed=seed
+    )
 
 
 def discrete_gaussian(sigma: float, count: int = 1, *, seed: int | None = None) -> list[int]:

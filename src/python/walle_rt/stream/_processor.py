@@ -168,22 +168,22 @@ class Processor:
         self._open: _NativeProcessor | None = _NativeProcessor.open(
             fspath(directory),
             (catalog or Catalog())._core,
-            dict(settled or {}),
-            journal_bytes,
-            quota_bytes,
-            max_age_s,
-            sync_events,
-            sync_s,
-            maintenance == "thread",
-            recorded_times,
-            b"" if key is None else _whole(key),
-            utc_offset_s,
-            keys if isinstance(keys, int) else _DEFAULT_KEYS,
-            [] if isinstance(keys, int) else list(keys.items()),
-            page_instances,
-            key_bytes,
-            offset_changes(zone) if zone else [],
-            checkpoint_events,
+            settled=dict(settled or {}),
+            journal_bytes=journal_bytes,
+            quota_bytes=quota_bytes,
+            max_age_s=max_age_s,
+            sync_events=sync_events,
+            sync_s=sync_s,
+            maintenance_thread=maintenance == "thread",
+            recorded_times=recorded_times,
+            key=b"" if key is None else _whole(key),
+            utc_offset_s=utc_offset_s,
+            keys=keys if isinstance(keys, int) else _DEFAULT_KEYS,
+            keys_of=[] if isinstance(keys, int) else list(keys.items()),
+            page_instances=page_instances,
+            key_bytes=key_bytes,
+            offset_changes=offset_changes(zone) if zone else [],
+            checkpoint_events=checkpoint_events,
         )
 
     @property
@@ -217,12 +217,12 @@ class Processor:
         """
         given = None if contents is None else dict(contents)
         when = None if ts is None else micros(ts, "Processor")
-        return self._core.record(event, page, given, when, False, durable)
+        return self._core.record(event, page, given, when, durable)
 
     def set_state(self, state: str, on: bool, *, ts: Time | None = None) -> int:
         """Record that a declared state is on or off from now; returns the event's sequence number."""
         when = None if ts is None else micros(ts, "Processor")
-        return self._core.record("app_state", state, None, when, on, False)
+        return self._core.record("app_state", state, None, when, False, on=on)
 
     def advance(self, ts: Time | None = None) -> None:
         """Let time pass without an event, up to ``ts`` (default: now): what is due fires.

@@ -67,7 +67,7 @@ def replay_into(
             else:
                 contents = dict(line["contents"]) if line.get("contents") is not None else None
                 on, late = line["event"] == "app_state" and bool(line["on"]), bool(line.get("late", False))
-                log._core.append(line["event"], line["page"], contents, line["ts"], on, False, late)
+                log._core.append(line["event"], line["page"], contents, line["ts"], False, on=on, late=late)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
             why = str(e).partition("\n")[0]
             raise _no_event(f"a line that is no event: {why}", f"{path}, line {number}") from e

@@ -146,13 +146,13 @@ class TriggerSet:
         """
         self._core = _core.stream.TriggerSet(
             catalog._core,
-            queue,
-            utc_offset_s,
-            keys if isinstance(keys, int) else _DEFAULT_KEYS,
-            [] if isinstance(keys, int) else list(keys.items()),
-            page_instances,
-            key_bytes,
-            offset_changes(zone) if zone else [],
+            queue=queue,
+            utc_offset_s=utc_offset_s,
+            keys=keys if isinstance(keys, int) else _DEFAULT_KEYS,
+            keys_of=[] if isinstance(keys, int) else list(keys.items()),
+            page_instances=page_instances,
+            key_bytes=key_bytes,
+            offset_changes=offset_changes(zone) if zone else [],
         )
 
     def add(self, name: str, trigger: Trigger | str, *, replay: EventLog | None = None) -> list[Firing]:
@@ -215,7 +215,8 @@ class TriggerSet:
         """
         given = None if contents is None else dict(contents)
         when = micros(ts, "step")
-        fired = self._core.step(event, page, given, when, seq, session, page_instance, on)
+        where = {"session": session, "page_instance": page_instance}
+        fired = self._core.step(event, page, given, when, seq, on=on, **where)
         return [Firing(*f) for f in fired]
 
     def replay(self, log: EventLog, from_seq: int = 0) -> list[Firing]:

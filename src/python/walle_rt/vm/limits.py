@@ -57,15 +57,15 @@ def native_limits(limits: Limits | None) -> _core.vm.Limits:
         if isinstance(names, (str, bytes)) or not all(isinstance(each, str) for each in names or ()):
             raise ArgumentError.of(f"{name}={names!r}", "a list of names", "Limits", f"write {name}=['json']")
     return _core.vm.Limits(
-        given.heap_bytes,
-        given.wall_ms,
-        given.cpu_ms,
-        given.depth,
-        given.stack_bytes,
-        given.state_bytes,
-        given.log_bytes,
-        None if given.imports is None else list(given.imports),
-        None if given.host_calls is None else list(given.host_calls),
+        heap_bytes=given.heap_bytes,
+        wall_ms=given.wall_ms,
+        cpu_ms=given.cpu_ms,
+        depth=given.depth,
+        stack_bytes=given.stack_bytes,
+        state_bytes=given.state_bytes,
+        log_bytes=given.log_bytes,
+        imports=None if given.imports is None else list(given.imports),
+        host_calls=None if given.host_calls is None else list(given.host_calls),
     )
 
 

@@ -152,7 +152,9 @@ class AnswerStore:
                 "SELECT max(newest, taken) FROM marks WHERE device = ? AND stream = ?", (q.device, q.stream)
             ).fetchone() or (0,)
             number = newest + 1
-            frame = _core.tunnel.pack_answer(q.stream, q.seq, number, 0, q.task, error, rows)
+            frame = _core.tunnel.pack_answer(
+                q.stream, q.seq, number=number, after=0, task=q.task, error=error, rows=rows
+            )
             self._db.execute(
                 "INSERT INTO answers (question, device, stream, seq, number, task, package, trace, asked,"
                 " received, began, ended, error, frame) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -187,7 +189,10 @@ class AnswerStore:
             for question, device, _, number, frame, taken, before in found:
                 stream, seq, _, _, task, error, rows = _core.tunnel.read_answer(frame)
                 after = max(taken, before or 0)
-                out.append((device, _core.tunnel.pack_answer(stream, seq, number, after, task, error, rows)))
+                frame = _core.tunnel.pack_answer(
+                    stream, seq, number=number, after=after, task=task, error=error, rows=rows
+                )
+                out.append((device, frame))
                 self._db.execute(
                     "UPDATE answers SET sent = ?, sends = sends + 1 WHERE question = ?", (now, question)
                 )
@@ -250,7 +255,9 @@ class AnswerStore:
         ).fetchall()
         for question, number, frame in found:
             name, seq, _, _, task, error, rows = _core.tunnel.read_answer(frame)
-            anew = _core.tunnel.pack_answer(name, seq, number + taken, 0, task, error, rows)
+            anew = _core.tunnel.pack_answer(
+                name, seq, number=number + taken, after=0, task=task, error=error, rows=rows
+            )
             self._db.execute(
                 "UPDATE answers SET number = ?, frame = ?, sends = 0 WHERE question = ?",
                 (number + taken, anew, question),
