@@ -12,12 +12,12 @@ namespace walle::pybind {
 using namespace walle::container;
 using stream::EventDecl;
 using stream::EventKind;
-using stream::FeatureField;
 using stream::FieldDecl;
 using stream::Sensitivity;
 
 namespace {
 
+// What Python gives and gets of each part.
 using GivenPhase = std::pair<uint32_t, uint32_t>;          // wall, cpu
 using GivenTrigger = std::pair<std::string, std::string>;  // name, text
 using GivenColumn = std::pair<std::string, ColumnType>;    // name, type
@@ -32,109 +32,99 @@ using GivenCloud = std::tuple<std::string, std::string, std::string, std::string
 using GivenEventField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 using GivenEvent = std::tuple<std::string, int, std::vector<GivenEventField>>;
 
-// Reads members out of the dict; KeyError of Python for one that is missing, which walle_rt.task never
-// leaves out.
+PhaseLimits limits_of(const GivenPhase& given) { return {.wall_ms = given.first, .cpu_ms = given.second}; }
+GivenPhase given_limits(const PhaseLimits& p) { return {p.wall_ms, p.cpu_ms}; }
+
+// take(): out of what Python gave. Texts, numbers and lists of texts as they are.
 template <class T>
-void take(const py::dict& given, const char* key, T& to) {
-  to = given[key].cast<T>();
+void take(const py::handle& given, T& to) {
+  to = given.cast<T>();
 }
 
-PhaseLimits phase_of(const py::dict& given, const char* key) {
-  const auto [wall, cpu] = given[key].cast<GivenPhase>();
-  return {.wall_ms = wall, .cpu_ms = cpu};
+void take(const py::handle& given, stream::WhenFull& to) {
+  to = enum_of(given.cast<int>(), stream::WhenFull::drop_new, "queue policy");
 }
 
-std::vector<store::TableDecl> tables_of(const std::vector<GivenTable>& given) {
-  std::vector<store::TableDecl> out;
-  for (const auto& [name, columns, bytes, age] : given) {
-    out.push_back({.name = name, .columns = {}, .max_bytes = bytes, .max_age_us = age});
-    for (const auto& [column, type] : columns) out.back().columns.push_back({column, type});
+void take(const py::handle& given, stream::Past& to) {
+  to = enum_of(given.cast<int>(), stream::Past::delivered, "past");
+}
+
+void take(const py::handle& given, PhaseLimits& to) { to = limits_of(given.cast<GivenPhase>()); }
+
+void take(const py::handle& given, std::vector<stream::TriggerText>& to) {
+  for (const auto& [name, text] : given.cast<std::vector<GivenTrigger>>()) to.push_back({name, text});
+}
+
+void take(const py::handle& given, std::vector<store::TableDecl>& to) {
+  for (const auto& [name, columns, bytes, age] : given.cast<std::vector<GivenTable>>()) {
+    to.push_back({.name = name, .columns = {}, .max_bytes = bytes, .max_age_us = age});
+    for (const auto& [column, type] : columns) to.back().columns.push_back({column, type});
   }
-  return out;
 }
 
-std::vector<EgressFeature> features_of(const std::string& task, const std::vector<GivenFeature>& given) {
-  std::vector<EgressFeature> out;
-  for (const auto& [name, fields, bytes, sends, events, consent, expires, graph] : given) {
-    out.push_back({.policy = {.task = task,
-                              .feature = name,
-                              .fields = {},
-                              .bytes_per_day = bytes,
-                              .sends_per_day = sends,
-                              .minimum_events = events,
-                              .consent = consent,
-                              .expires_ts = expires},
-                   .graph = graph});
+void take(const py::handle& given, std::vector<EgressFeature>& to) {
+  for (const auto& [name, fields, bytes, sends, events, consent, expires, graph] :
+       given.cast<std::vector<GivenFeature>>()) {
+    to.push_back({.policy = {.task = {},
+                             .feature = name,
+                             .fields = {},
+                             .bytes_per_day = bytes,
+                             .sends_per_day = sends,
+                             .minimum_events = events,
+                             .consent = consent,
+                             .expires_ts = expires},
+                  .graph = graph});
     for (const auto& [field, type, size, highest] : fields)
-      out.back().policy.fields.push_back({.name = field,
-                                          .type = type,
-                                          .max_size = size,
-                                          .highest = enum_of(highest, Sensitivity::secret, "sensitivity")});
+      to.back().policy.fields.push_back({.name = field,
+                                         .type = type,
+                                         .max_size = size,
+                                         .highest = enum_of(highest, Sensitivity::secret, "sensitivity")});
   }
-  return out;
 }
 
-std::vector<EventDecl> events_of(const std::vector<GivenEvent>& given) {
-  std::vector<EventDecl> out;
-  for (const auto& [name, kind, fields] : given) {
-    out.push_back({.name = name, .kind = enum_of(kind, EventKind::custom, "event kind"), .fields = {}});
-    for (const auto& [field, type, label] : fields)
-      out.back().fields.push_back(
-          {.name = field, .type = type, .sensitivity = enum_of(label, Sensitivity::secret, "sensitivity")});
-  }
-  return out;
+void take(const py::handle& given, std::vector<EventDecl>& to) {
+  for (const auto& [name, kind, fields] : given.cast<std::vector<GivenEvent>>())
+    to.push_back(event_decl(name, kind, fields));
 }
 
+void take(const py::handle& given, CloudPhaseSpec& to) {
+  const auto [question, module, function, answers, limits, heap] = given.cast<GivenCloud>();
+  to = {.question = question,
+        .module = module,
+        .function = function,
+        .answers = answers,
+        .limits = limits_of(limits),
+        .heap_bytes = heap};
+}
+
+// KeyError of Python for a member that is missing, which walle_rt.task never leaves out.
 Manifest manifest_of(const py::dict& given) {
   Manifest m;
-  take(given, "name", m.name);
-  take(given, "version", m.version);
-  take(given, "vm", m.vm);
-  take(given, "priority", m.priority);
-  for (const auto& [name, text] : given["triggers"].cast<std::vector<GivenTrigger>>())
-    m.triggers.push_back({name, text});
-  take(given, "queue", m.queue);
-  m.when_full = enum_of(given["when_full"].cast<int>(), stream::WhenFull::drop_new, "queue policy");
-  m.past = enum_of(given["past"].cast<int>(), stream::Past::delivered, "past");
-  take(given, "module", m.module);
-  take(given, "main", m.main_function);
-  take(given, "preprocess", m.preprocess);
-  take(given, "execute_function", m.execute_function);
-  take(given, "execute_model", m.execute_model);
-  take(given, "postprocess", m.postprocess);
-  m.preprocess_limits = phase_of(given, "preprocess_limits");
-  m.execute_limits = phase_of(given, "execute_limits");
-  m.postprocess_limits = phase_of(given, "postprocess_limits");
-  take(given, "heap_bytes", m.heap_bytes);
-  take(given, "log_bytes", m.log_bytes);
-  take(given, "state_bytes", m.state_bytes);
-  take(given, "imports", m.imports);
-  take(given, "host_calls", m.host_calls);
-  m.tables = tables_of(given["tables"].cast<std::vector<GivenTable>>());
-  m.features = features_of(m.name, given["features"].cast<std::vector<GivenFeature>>());
-  take(given, "requires", m.requires_facts);
-  take(given, "breaker", m.breaker);
-  m.events = events_of(given["events"].cast<std::vector<GivenEvent>>());
-  take(given, "pages", m.pages);
-  take(given, "states", m.states);
-  const auto [question, module, function, answers, limits, heap] = given["cloud"].cast<GivenCloud>();
-  m.cloud = {.question = question,
-             .module = module,
-             .function = function,
-             .answers = answers,
-             .limits = {.wall_ms = limits.first, .cpu_ms = limits.second},
-             .heap_bytes = heap};
+#define WALLE_MANIFEST_FIELD(member, stored, key) take(given[key], m.member);
+#include "container/task/manifest_field.inc"
+  for (EgressFeature& f : m.features) f.policy.task = m.name;
   return m;
 }
 
+// given(): what Python gets.
 template <class T>
-int number(T value) {
-  return static_cast<int>(value);
+const T& given(const T& plain) {
+  return plain;
 }
 
-std::vector<GivenTable> given_tables(const Manifest& m) {
+int given(stream::WhenFull policy) { return static_cast<int>(policy); }
+int given(stream::Past past) { return static_cast<int>(past); }
+GivenPhase given(const PhaseLimits& limits) { return given_limits(limits); }
+
+std::vector<GivenTrigger> given(const std::vector<stream::TriggerText>& triggers) {
+  std::vector<GivenTrigger> out;
+  for (const stream::TriggerText& t : triggers) out.emplace_back(t.name, t.text);
+  return out;
+}
+
+std::vector<GivenTable> given(const std::vector<store::TableDecl>& tables) {
   std::vector<GivenTable> out;
-  for (const store::TableDecl& t : m.tables) {
+  for (const store::TableDecl& t : tables) {
     std::vector<GivenColumn> columns;
     for (const store::ColumnDecl& c : t.columns) columns.emplace_back(c.name, c.type);
     out.emplace_back(t.name, columns, t.max_bytes, t.max_age_us);
@@ -142,63 +132,36 @@ std::vector<GivenTable> given_tables(const Manifest& m) {
   return out;
 }
 
-std::vector<GivenFeature> given_features(const Manifest& m) {
+std::vector<GivenFeature> given(const std::vector<EgressFeature>& features) {
   std::vector<GivenFeature> out;
-  for (const auto& [p, graph] : m.features) {
+  for (const auto& [p, graph] : features) {
     std::vector<GivenFeatureField> fields;
-    for (const FeatureField& f : p.fields) fields.emplace_back(f.name, f.type, f.max_size, number(f.highest));
+    for (const stream::FeatureField& f : p.fields)
+      fields.emplace_back(f.name, f.type, f.max_size, static_cast<int>(f.highest));
     out.emplace_back(p.feature, fields, p.bytes_per_day, p.sends_per_day, p.minimum_events, p.consent,
                      p.expires_ts, graph);
   }
   return out;
 }
 
-std::vector<GivenEvent> given_events(const Manifest& m) {
+std::vector<GivenEvent> given(const std::vector<EventDecl>& events) {
   std::vector<GivenEvent> out;
-  for (const EventDecl& e : m.events) {
+  for (const EventDecl& e : events) {
     std::vector<GivenEventField> fields;
-    for (const FieldDecl& f : e.fields) fields.emplace_back(f.name, f.type, number(f.sensitivity));
-    out.emplace_back(e.name, number(e.kind), fields);
+    for (const FieldDecl& f : e.fields) fields.emplace_back(f.name, f.type, static_cast<int>(f.sensitivity));
+    out.emplace_back(e.name, static_cast<int>(e.kind), fields);
   }
   return out;
 }
 
+GivenCloud given(const CloudPhaseSpec& c) {
+  return {c.question, c.module, c.function, c.answers, given_limits(c.limits), c.heap_bytes};
+}
+
 py::dict dict_of(const Manifest& m) {
-  const auto phase = [](const PhaseLimits& p) { return GivenPhase(p.wall_ms, p.cpu_ms); };
-  std::vector<GivenTrigger> triggers;
-  for (const stream::TriggerText& t : m.triggers) triggers.emplace_back(t.name, t.text);
   py::dict out;
-  out["name"] = m.name;
-  out["version"] = m.version;
-  out["vm"] = m.vm;
-  out["priority"] = m.priority;
-  out["triggers"] = triggers;
-  out["queue"] = m.queue;
-  out["when_full"] = number(m.when_full);
-  out["past"] = number(m.past);
-  out["module"] = m.module;
-  out["main"] = m.main_function;
-  out["preprocess"] = m.preprocess;
-  out["execute_function"] = m.execute_function;
-  out["execute_model"] = m.execute_model;
-  out["postprocess"] = m.postprocess;
-  out["preprocess_limits"] = phase(m.preprocess_limits);
-  out["execute_limits"] = phase(m.execute_limits);
-  out["postprocess_limits"] = phase(m.postprocess_limits);
-  out["heap_bytes"] = m.heap_bytes;
-  out["log_bytes"] = m.log_bytes;
-  out["state_bytes"] = m.state_bytes;
-  out["imports"] = m.imports;
-  out["host_calls"] = m.host_calls;
-  out["tables"] = given_tables(m);
-  out["features"] = given_features(m);
-  out["requires"] = m.requires_facts;
-  out["breaker"] = m.breaker;
-  out["events"] = given_events(m);
-  out["pages"] = m.pages;
-  out["states"] = m.states;
-  const CloudPhaseSpec& c = m.cloud;
-  out["cloud"] = GivenCloud(c.question, c.module, c.function, c.answers, phase(c.limits), c.heap_bytes);
+#define WALLE_MANIFEST_FIELD(member, stored, key) out[key] = given(m.member);
+#include "container/task/manifest_field.inc"
   return out;
 }
 
@@ -207,6 +170,10 @@ py::dict dict_of(const Manifest& m) {
 void bind_task(py::module_& m) {
   py::module_ sub = m.def_submodule("task", "Manifests of tasks; walle_rt.task is the documented face.");
   sub.attr("MANIFEST") = std::string(kManifestName);
+  py::list fields;
+#define WALLE_MANIFEST_FIELD(member, stored, key) fields.append(key);
+#include "container/task/manifest_field.inc"
+  sub.attr("MANIFEST_FIELDS") = py::tuple(fields);
   sub.def(
       "pack_manifest",
       [](const py::dict& given) { return py::bytes(unwrap(pack_manifest(manifest_of(given)))); },

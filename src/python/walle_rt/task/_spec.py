@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from dataclasses import fields as members
 from typing import Any
 
 from .. import _core
@@ -153,16 +154,18 @@ class TaskSpec:
 WHEN_FULL = ("coalesce", "drop_oldest", "drop_new")
 PAST = ("ignored", "warmed", "delivered")
 PHASES = ("preprocess", "execute", "postprocess")
-# Same names, same values in both.
-_PLAIN = (
-    *("name", "version", "vm", "priority", "queue", "module", "main", "preprocess", "execute_function"),
-    *("execute_model", "postprocess", "heap_bytes", "log_bytes", "state_bytes", "imports", "host_calls"),
-    *("requires", "breaker", "pages", "states"),
-)
+# Of TaskSpec's members, those that a manifest says in another form.
+_CONVERTED = {"triggers", "when_full", "past", "events", "cloud"}
+
+
+def _plain() -> list[str]:
+    """Same names, same values in both."""
+    own = {member.name for member in members(TaskSpec)} - _CONVERTED
+    return [name for name in _core.task.MANIFEST_FIELDS if name in own]
 
 
 def _manifest(spec: TaskSpec) -> dict[str, Any]:
-    out: dict[str, Any] = {name: getattr(spec, name) for name in _PLAIN}
+    out: dict[str, Any] = {name: getattr(spec, name) for name in _plain()}
     out["triggers"] = list(spec.triggers.items())
     out["when_full"], out["past"] = WHEN_FULL.index(spec.when_full), PAST.index(spec.past)
     for phase in PHASES:
@@ -224,7 +227,7 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
         cloud=CloudPhaseSpec(question, module, function, answers, PhaseLimits(*limits), heap)
         if question
         else None,
-        **{name: given[name] for name in _PLAIN},
+        **{name: given[name] for name in _plain()},
         triggers=dict(given["triggers"]),
         when_full=WHEN_FULL[given["when_full"]],
         past=PAST[given["past"]],
