@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from walle_rt import _core
-from walle_rt.stream import Batch, Catalog, EventKind, ColumnType, Graph, aggregate
+from walle_rt.stream import Batch, Catalog, ColumnType, EventKind, Graph, aggregate
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._query import EventQuery
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from walle_rt.stream import Catalog, EventKind, ColumnType
+from walle_rt.stream import Catalog, ColumnType, EventKind
 from walle_rt.stream._ipv import ipv_feature, ipv_network
 from walle_rt.stream._log import Event, EventLog
 

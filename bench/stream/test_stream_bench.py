@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from _bench import ipv_ns
 
-from walle_rt.stream import Catalog, EventKind, ColumnType
+from walle_rt.stream import Catalog, ColumnType, EventKind
 from walle_rt.stream._ipv import IpvEncoder
 from walle_rt.stream._log import EventLog
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from _bench import Appender
 
-from walle_rt.stream import Catalog, EventKind, ColumnType
+from walle_rt.stream import Catalog, ColumnType, EventKind
 from walle_rt.stream._log import EventLog
 
 APPEND_P50_NS, APPEND_P99_NS = 150, 2000

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from walle_rt.results import ResultStore
-from walle_rt.stream import Catalog, EventKind, ColumnType, Graph, aggregate
+from walle_rt.stream import Catalog, ColumnType, EventKind, Graph, aggregate
 from walle_rt.stream._log import EventLog
 
 TEXTS = [

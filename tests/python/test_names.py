@@ -17,11 +17,10 @@ from walle_rt._core import names
 from walle_rt.results import ResultStore
 from walle_rt.stream import (
     Catalog,
+    ColumnType,
     EventKind,
     FeatureField,
     FeaturePolicy,
-    FeatureType,
-    FieldType,
     Sensitivity,
     load_triggers,
 )
@@ -178,10 +177,10 @@ def lint(folder: Path, lines: dict[str, str] = TOML) -> Ask:
 
 def manifest(kind: str, name: str) -> Told | None:
     """Of a task whose file was made by hand: what a device reads, from Python and from C."""
-    policy = FeaturePolicy("f", [FeatureField("a", FeatureType.INT)], 1, 1)
+    policy = FeaturePolicy("f", [FeatureField("a", ColumnType.INT)], 1, 1)
     spec = TaskSpec("t", "1.0.0", triggers={"a": "click"}, main="main")
     phased = replace(spec, main="", preprocess="f", execute_function="g")
-    field = (FieldType.INT, Sensitivity.OPEN)
+    field = (ColumnType.INT, Sensitivity.OPEN)
     made = {
         "task": lambda: replace(spec, name=name),
         "version": lambda: replace(spec, version=name),
@@ -206,7 +205,7 @@ def manifest(kind: str, name: str) -> Told | None:
 
 
 def feature_column(kind: str, name: str) -> Told | None:
-    policy = FeaturePolicy("f", [FeatureField(name, FeatureType.INT)], 1, 1)
+    policy = FeaturePolicy("f", [FeatureField(name, ColumnType.INT)], 1, 1)
     spec = TaskSpec("t", "1.0.0", triggers={"a": "click"}, main="main", egress={"f": policy})
     return asked(spec.to_manifest, kind)
 
@@ -252,7 +251,7 @@ def catalogue(kind: str, name: str) -> Told | None:
     made = Catalog()
     calls = {
         "event": lambda: made.declare(name),
-        "field": lambda: made.declare("e", fields={name: FieldType.INT}),
+        "field": lambda: made.declare("e", fields={name: ColumnType.INT}),
         "page": lambda: made.page(name),
         "state": lambda: made.state(name),
     }
@@ -285,7 +284,7 @@ def processor(folder: Path) -> Ask:
 def gate(folder: Path) -> Ask:
     def ask(kind: str, name: str) -> Told | None:
         of = {"task": "t", "feature": "f", "column": "c", "consent": ""} | {kind: name}
-        policy = FeaturePolicy(of["feature"], [FeatureField(of["column"], FeatureType.INT)], 1, 1)
+        policy = FeaturePolicy(of["feature"], [FeatureField(of["column"], ColumnType.INT)], 1, 1)
         with EgressGate(folder / "gate") as made:
             if kind == "consent":
                 return asked(lambda: made.set_consents([name]), kind)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from _bench import Appender, Matching, ipv_ns
 
-from walle_rt.stream import Catalog, EventKind, ColumnType
+from walle_rt.stream import Catalog, ColumnType, EventKind
 from walle_rt.stream._ipv import IpvEncoder
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._triggers import TriggerSet

@@ -13,7 +13,7 @@ import pytest
 from places import DATA
 
 from walle_rt.errors import ArgumentError, ModelError, ResourceError
-from walle_rt.stream import Catalog, EventKind, ColumnType, Trigger, event, explain
+from walle_rt.stream import Catalog, ColumnType, EventKind, Trigger, event, explain
 from walle_rt.stream._ipv import IpvEncoder
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into

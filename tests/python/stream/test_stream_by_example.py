@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from places import DATA, ROOT, need
 
-from walle_rt.stream import Catalog, EventKind, ColumnType
+from walle_rt.stream import Catalog, ColumnType, EventKind
 from walle_rt.stream._triggers import TriggerSet
 
 PAGE = (ROOT / "docs" / "how-to" / "triggers-by-example.md").read_text(encoding="utf-8")

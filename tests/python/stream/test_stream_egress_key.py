@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import walle_rt
-from walle_rt.stream import Batch, FeatureField, FeaturePolicy, ColumnType, Graph, Sensitivity
+from walle_rt.stream import Batch, ColumnType, FeatureField, FeaturePolicy, Graph, Sensitivity
 from walle_rt.stream._egress import EgressGate
 
 KEY = bytes(range(32))

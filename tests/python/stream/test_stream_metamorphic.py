@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from places import DATA, need
 
-from walle_rt.stream import Batch, Catalog, EventKind, ColumnType, Graph, aggregate
+from walle_rt.stream import Batch, Catalog, ColumnType, EventKind, Graph, aggregate
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into
 from walle_rt.stream._triggers import Firing, TriggerSet

@@ -16,7 +16,7 @@ from ..table import ColumnType, Rows
 from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
 from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
-from ._results import Results, Rows
+from ._results import Results
 from ._tunnel import Answer, TunnelStats
 from ._watch import Watch
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from ..table import ColumnType
 from ._aggregate import Aggregate, aggregate
 from ._batch import Batch, as_of_join, unpack_batch
-from ._catalog import Catalog, EventKind, ColumnType, Sensitivity
-from ._egress import FeatureField, FeaturePolicy, ColumnType
+from ._catalog import Catalog, EventKind, Sensitivity
+from ._egress import FeatureField, FeaturePolicy
 from ._graph import Graph
 from ._steps import Step, all_of, counted, distinct, event, summed
 from ._triggers import Finding, Trigger, explain, load_triggers
