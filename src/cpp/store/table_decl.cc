@@ -64,9 +64,9 @@ Status check_growth(const TableDecl& before, const TableDecl& after) {
       return bad_table(after, {"no column ", base::shown_name(old.name)}, expected,
                        "keep the columns that are there, or give the table another name");
     if (!(after.columns[i] == old))
-      return bad_table(after,
-                       {column_type_name(after.columns[i].type), " ", base::shown_name(after.columns[i].name)},
-                       expected, "add new columns behind the others, or give the table another name");
+      return bad_table(
+          after, {column_type_name(after.columns[i].type), " ", base::shown_name(after.columns[i].name)},
+          expected, "add new columns behind the others, or give the table another name");
   }
   return {};
 }

@@ -45,8 +45,7 @@ std::string repeated_word(size_t word_bytes, uint32_t values) {
 TEST(SegmentMemory, AWordMayBeNamedAsOftenAsItFits) {
   const auto fine = decode_segment(repeated_word(1000, 100));
   ASSERT_TRUE(fine.ok()) << fine.error().message();
-  EXPECT_EQ(texts_of(fine->columns[0].cells),
-            std::vector<std::string>(100, std::string(1000, 'w')));
+  EXPECT_EQ(texts_of(fine->columns[0].cells), std::vector<std::string>(100, std::string(1000, 'w')));
   EXPECT_FALSE(decode_segment(repeated_word(100'000'000, 11)).ok());  // 1.1 GB out of 100 MB
 }
 

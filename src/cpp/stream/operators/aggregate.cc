@@ -69,8 +69,7 @@ Result<AggregateKind> aggregate_kind(std::string_view name) {
   if (it != std::end(kAggregates)) return static_cast<AggregateKind>(it - std::begin(kAggregates));
   std::string known;
   for (const AggregateFacts& a : kAggregates) known += (known.empty() ? "" : ", ") + std::string(a.name);
-  return argument_error({"aggregate '", name, "'"}, {"one of ", known}, "aggregate",
-                        "choose one of these");
+  return argument_error({"aggregate '", name, "'"}, {"one of ", known}, "aggregate", "choose one of these");
 }
 
 Status check_aggregate(const AggregateSpec& a) {

@@ -1,7 +1,7 @@
 // A version on probation: what fails in each phase is told by phase, type and limit, the device does not
 // notice, and a disk that is full says nothing about the version.
-#include "columns.h"
 #include "container/link/probation.h"
+#include "columns.h"
 
 #include <thread>
 
