@@ -23,10 +23,7 @@ string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 find_program(WALLE_CCACHE ccache)
 if(WALLE_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${WALLE_CCACHE})
-  # What precompiled headers need to be known again (ccache's manual, "Precompiled headers"). No file here
-  # asks for the time.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-    ${WALLE_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_CURRENT_SOURCE_DIR}/cmake/ccache.sh ${WALLE_CCACHE})
 endif()
 
 find_package(Threads REQUIRED)

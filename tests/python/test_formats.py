@@ -321,7 +321,7 @@ def test_commits_and_result_tables(tmp_path: Path) -> None:
     for name in COLUMNS:
         assert columns[":" + name] == [result(n).get(name) for n in range(6)], name
     r = Reader(mirrored(tmp_path / "tables" / "tables.wals", b"TABL")[1])
-    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (1, 2, 1, "shop.rows")
+    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (2, 2, 1, "shop.rows")
     assert (r.take("q"), r.take("q"), r.take("I")) == (5000, 60_000_000, 5)
     assert [(r.take("B"), r.text()) for _ in range(5)] == [
         (3, "user"),

@@ -297,7 +297,7 @@ def tables(folder: Path) -> Ask:
     def ask(kind: str, name: str) -> Told | None:
         table, column = (name, "c") if kind == "stored_table" else ("t", name)
         with ResultStore(folder / f"results{len(list(folder.iterdir()))}") as made:
-            return asked(lambda: made.declare(table, {column: "i64"}), kind)
+            return asked(lambda: made.declare(table, {column: "int"}), kind)
 
     return ask
 

@@ -188,15 +188,17 @@ py::list read_message(const py::bytes& data, const py::function& dictionary) {
   return out;
 }
 
-using GivenRecord = std::tuple<uint64_t, int64_t, std::string, std::string, std::string>;
-using GivenSection = std::tuple<std::string, std::string, bool, std::vector<GivenRecord>>;
+using GivenRecord = std::tuple<uint64_t, int64_t, std::string, std::string, py::bytes>;
+using GivenSection = std::tuple<std::string, py::bytes, bool, std::vector<GivenRecord>>;
 
 py::bytes pack_message(const std::vector<GivenSection>& given) {
   std::vector<link::MessageSection> sections;
   for (const auto& [stream, dictionary, remember, records] : given) {
-    link::MessageSection s{.stream = stream, .records = {}, .dictionary = dictionary, .remember = remember};
+    link::MessageSection s{
+        .stream = stream, .records = {}, .dictionary = std::string(dictionary), .remember = remember};
     for (const auto& [seq, ts, task, feature, bytes] : records)
-      s.records.push_back({.seq = seq, .ts = ts, .task = task, .feature = feature, .bytes = bytes});
+      s.records.push_back(
+          {.seq = seq, .ts = ts, .task = task, .feature = feature, .bytes = std::string(bytes)});
     sections.push_back(std::move(s));
   }
   return py::bytes(link::pack_message(sections).bytes);
@@ -240,10 +242,12 @@ void bind_tunnel(py::module_& m) {
                   py::arg("on_state"), py::arg("on_answer"))
       .def("stop", [](DeviceTunnel& self) { unlocked([&] { self.stop(); }); })
       .def("network_changed", &DeviceTunnel::network_changed)
-      .def("drain",
-           [](DeviceTunnel& self, double timeout_s) {
-             return unlocked([&] { return self.drain(static_cast<int64_t>(timeout_s * kMicroseconds)); });
-           })
+      .def(
+          "drain",
+          [](DeviceTunnel& self, double timeout_s) {
+            return unlocked([&] { return self.drain(static_cast<int64_t>(timeout_s * kMicroseconds)); });
+          },
+          py::arg("timeout_s"))
       .def("stats", stats);
   tunnel.def("read_message", read_message, py::arg("data"), py::arg("dictionary"));
   tunnel.def("pack_message", pack_message, py::arg("sections"));

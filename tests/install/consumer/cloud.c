@@ -249,7 +249,7 @@ static void refuses_servers(walle_device_t* device, const walle_cloud_options_t*
   options.enrol_code = NULL;
   promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "code"),
           "who has not enrolled needs a code");
-  options.enrol_code = "another";
+  options.enrol_code = "another-code";
   promise(refused(walle_device_connect(device, &options, &error), WALLE_NETWORK, &error, "code"),
           "that the server knows");
   promise(walle_device_cloud(device, NULL, NULL) == WALLE_ARGUMENT, "it still follows nobody");

@@ -156,8 +156,7 @@ static void goes_on(char** arguments) {
   promise(buy(device, 11, "new", NULL, &error), "an event is recorded");
   promise(fine(walle_device_wait(device, 30000, &idle, &error), &error) && idle, "the task is done");
   promise(fine(walle_device_read(device, "shop", "sales", 11, 0, &rows, &error), &error) &&
-              walle_device_rows_count(rows) == 1 &&
-              walle_device_rows_find(rows, "price")->ints[0] == 1011,
+              walle_device_rows_count(rows) == 1 && walle_device_rows_find(rows, "price")->ints[0] == 1011,
           "the new version has run");
   walle_device_rows_free(rows);
   promise(fine(walle_device_remove(device, "shop", &error), &error), "the task is removed");

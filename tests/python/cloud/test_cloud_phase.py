@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import threading
@@ -309,7 +310,7 @@ def made_up(tmp_path: Path, *seqs: int, device: str = "d") -> AnswerStore:
     from walle_rt.cloud.sink import Message, SinkStore
 
     store = SinkStore(tmp_path / "sink.sqlite")
-    data = b"\0\0\0\0" + b"\1\0\0\0" + bytes(8)
+    data = struct.pack("<IqI", 1, 0, 0)  # one row without columns
     records = [(seq, 5, "t@" + "a" * 64, "f", data) for seq in seqs]
     for record in records:
         store.write([Message(device, _core.tunnel.pack_message([("s", b"", False, [record])]))])
