@@ -138,7 +138,9 @@ def test_a_code_goes_to_no_other_machine_in_the_open(tmp_path: Path) -> None:
             with pytest.raises(NetworkError):  # nobody listens there, but it was tried
                 there.connect(url, enrol_code="a-code-of-a-device", **given)
         with pytest.raises(NetworkError):
-            there.connect("http://host.invalid", enrol_code="a-code-of-a-device", plain_enrolment=True, **given)
+            there.connect(
+                "http://host.invalid", enrol_code="a-code-of-a-device", plain_enrolment=True, **given
+            )
 
 
 @pytest.mark.parametrize("settings", [{}, {"plain_enrolment": True}, {"public_https": True}])
