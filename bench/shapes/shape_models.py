@@ -28,7 +28,7 @@ class Graph:
 
     def node(self, op: str, *inputs: str, to: str = "", **attributes: Any) -> str:
         self.made += 1
-        out = to or f"v{self.made}"
+        out = to or f"t{self.made}"
         self.nodes.append(helper.make_node(op, list(inputs), [out], **attributes))
         return out
 
