@@ -1,7 +1,8 @@
 // What stands behind the opaque handles of walle.h.
 //
 // A handle may be used from any thread, one call at a time; models are immutable and sessions lock
-// themselves. Sessions and results hold the model they came from, so handles may be freed in any order.
+// themselves. Sessions hold the model they came from, and results hold nothing of either, so handles may be
+// freed in any order.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,6 @@ struct walle_cancel_t {
 };
 
 struct walle_results_t {
-  std::shared_ptr<walle::runtime::Model> model;  // a result that is a constant lies in the model's file
   std::vector<std::string> names;
   std::vector<walle::Tensor> tensors;
 };

@@ -79,7 +79,6 @@ walle::Status rename_inputs(const Names& names, const std::string& signature,
 walle::Status collect(const walle_session_t& session, const Names& names,
                       const std::vector<walle::ir::RuntimeValue>& produced, walle_results_t& out) {
   const walle::ir::Graph& graph = session.model->graph();
-  out.model = session.model;
   for (const auto& [name, target] : names) {
     const auto it = std::ranges::find_if(graph.outputs,
                                          [&](walle::ir::ValueId id) { return graph.at(id).name == target; });

@@ -1,6 +1,7 @@
 #include "runtime/result_pool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 namespace walle::runtime {
@@ -73,6 +74,8 @@ Result<Tensor> ResultPool::lend(DType dtype, const Shape& shape, size_t& hint) {
       hint = entries_.size() - 1;
     }
   }
+  // Whoever held it last may have read it on another thread: its reads end before what is written now.
+  std::atomic_thread_fence(std::memory_order_acquire);
   Entry& entry = entries_[hint];
   entry.run = run_;
   return Tensor(dtype, shape, entry.buffer.part(0, bytes));

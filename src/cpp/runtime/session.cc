@@ -124,8 +124,8 @@ Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& opt
   for (size_t i = 0; i < results.size(); ++i)
     if (options.results.empty() || !options.results[i].defined())
       WALLE_TRY(make_own(results[i], borrowed, pool));
-  states_.commit(
-      std::move(next));  // behind everything that can fail, and before the pool counts who holds what
+  // Behind everything that can fail, and before the pool counts who holds what.
+  states_.commit(std::move(next));
   pool.end_run();
   return results;
 }
