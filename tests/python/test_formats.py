@@ -321,7 +321,7 @@ def test_commits_and_result_tables(tmp_path: Path) -> None:
     for name in COLUMNS:
         assert columns[":" + name] == [result(n).get(name) for n in range(6)], name
     r = Reader(mirrored(tmp_path / "tables" / "tables.wals", b"TABL")[1])
-    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (2, 2, 1, "shop.rows")
+    assert (r.take("B"), r.take("Q"), r.take("I"), r.text()) == (3, 2, 1, "shop.rows")
     assert (r.take("q"), r.take("q"), r.take("I")) == (5000, 60_000_000, 5)
     assert [(r.take("B"), r.text()) for _ in range(5)] == [
         (3, "user"),
@@ -330,8 +330,8 @@ def test_commits_and_result_tables(tmp_path: Path) -> None:
         (2, "new"),
         (4, "code"),
     ]
-    since, following, reserved, floor, removed, removed_to = r.take("6Q")
-    assert (since, following, floor, removed, removed_to) == (0, 7, 1, 0, 0) and reserved > 7
+    since, newest, reserved, floor, removed, removed_to = r.take("6Q")
+    assert (since, newest, floor, removed, removed_to) == (0, 6, 0, 0, 0) and reserved > 6
     assert r.take("I") == 1
     assert r.take("QQQqqq") == (1, 6, 6, times.min(), times.max(), file.stat().st_size)
     assert r.take("I") == 0 and r.done()

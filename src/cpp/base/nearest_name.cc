@@ -43,4 +43,9 @@ std::string_view nearest_name(std::string_view given, std::span<const std::strin
   return best;
 }
 
+std::string did_you_mean(std::string_view given, std::span<const std::string> known, Text otherwise) {
+  const std::string_view near = nearest_name(given, known);
+  return near.empty() ? otherwise.str() : Text{"did you mean '", near, "'?"}.str();
+}
+
 }  // namespace walle::base

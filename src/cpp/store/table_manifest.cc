@@ -7,23 +7,24 @@
 namespace walle::store {
 
 namespace {
-constexpr uint8_t kTableManifestVersion = 2;  // 1 had kinds of losses of its own
+constexpr uint8_t kTableManifestVersion = 3;  // 2 had numbers of its own, 1 kinds of losses
 // What one entry takes at least, for counts that are read from a file.
 constexpr size_t kTableBytes = 6 * 8 + 2 * 4;
 
 void put_entry(base::ByteWriter& out, const TableEntry& e) {
   put_table(out, e.decl);
-  for (const uint64_t number : {e.since, e.next, e.reserved, e.floor, e.removed, e.removed_to})
-    out.put(number);
+  out.put(e.since);
+  e.numbers.put(out);
+  for (const uint64_t number : {e.removed, e.removed_to}) out.put(number);
   put_segments(out, e.segments);
 }
 
 TableEntry get_entry(base::ByteReader& in) {
   TableEntry e;
   in.check(read_table(in, e.decl));
-  for (uint64_t* number : {&e.since, &e.next, &e.reserved, &e.floor, &e.removed, &e.removed_to})
-    *number = in.get<uint64_t>();
-  in.check(e.next > 0 && e.next < kMaxSeq && e.reserved < kMaxSeq && e.floor < kMaxSeq);
+  e.since = in.get<uint64_t>();
+  e.numbers = NumberSeries::get(in);
+  for (uint64_t* number : {&e.removed, &e.removed_to}) *number = in.get<uint64_t>();
   e.segments = get_segments(in);
   // None is written without rows.
   for (const SegmentEntry& s : e.segments) in.check(s.rows > 0);

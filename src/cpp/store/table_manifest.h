@@ -1,8 +1,9 @@
-// What the result tables of one folder must not forget, whatever happens to their other files: which tables
-// and segments there are, which row numbers may have been given out, what has left and what is lost. Kept in
-// a mirrored file (docs/reference/formats/tables.md).
+// TableManifest: what the result tables of one folder must not forget, whatever happens to their other files:
+// which tables and segments there are, which row numbers may have been given out, what has left and what is
+// lost. Kept in a mirrored file (docs/reference/formats/tables.md).
 #pragma once
 
+#include "store/number_series.h"
 #include "store/segment_manifest.h"
 #include "store/table_decl.h"
 
@@ -11,9 +12,7 @@ namespace walle::store {
 struct TableEntry {
   TableDecl decl;
   uint64_t since = 0;       // commits up to this number are none of this table: it was declared behind them
-  uint64_t next = 1;        // number of the next row, as of the commit the manifest stands at
-  uint64_t reserved = 0;    // numbers up to here may have been given out since
-  uint64_t floor = 1;       // no new row gets a number below: those are lost
+  NumberSeries numbers;     // of rows, as of the commit the manifest stands at
   uint64_t removed = 0;     // rows that size and age have taken
   uint64_t removed_to = 0;  // numbers up to here
   std::vector<SegmentEntry> segments;  // by number

@@ -56,9 +56,9 @@ Status Tables::declare(const TableDecl& decl, uint64_t since, uint64_t reserve) 
   live->entry.since = since;
   // Numbers that are lost under this name are not given out again.
   for (const Loss& l : losses_)
-    if (l.owner == decl.name) live->entry.next = std::max(live->entry.next, l.last + 1);
-  live->next = live->entry.next;
-  live->entry.reserved = live->next + reserve;
+    if (l.owner == decl.name) live->entry.numbers.newest = std::max(live->entry.numbers.newest, l.last);
+  live->entry.numbers.reserve(reserve);
+  live->next = live->entry.numbers.next();
   const auto added = live_.emplace(decl.name, std::move(live)).first;
   Status stored = write_manifest(compose());
   if (!stored.ok()) live_.erase(added);
@@ -91,9 +91,8 @@ std::optional<TableDecl> Tables::find(const std::string& name) const {
 Result<TableColumns> Tables::unknown(const std::string& table) const {
   std::vector<std::string> names;
   for (const auto& [name, live] : live_) names.push_back(name);
-  const std::string_view near = base::nearest_name(table, names);
   return argument_error({"result table '", table, "'"}, "a table that was declared", {"'", dir_, "'"},
-                        near.empty() ? "declare it first" : "did you mean '" + std::string(near) + "'?")
+                        base::did_you_mean(table, names, "declare it first"))
       .of_kind(base::ErrorKind::no_such_key);
 }
 
@@ -195,17 +194,17 @@ Status Tables::lose_newest(const std::string& cause) {
   const std::lock_guard writing(checkpointing_);
   const std::lock_guard guard(lock_);
   for (auto& [name, live] : live_) {
-    TableEntry& e = live->entry;
-    if (e.reserved < e.next) continue;  // no number can have been given out
+    NumberSeries& numbers = live->entry.numbers;
+    if (numbers.in_doubt() == 0) continue;
     Loss loss{.kind = LossKind::journal,
-              .first = e.next,
-              .last = e.reserved,
-              .count = e.reserved - e.next + 1,
+              .first = numbers.newest + 1,
+              .last = numbers.reserved,
+              .count = numbers.in_doubt(),
               .exact = false,
               .noticed_us = env_.wall_us(),
               .owner = name,
               .cause = cause};
-    e.floor = e.reserved + 1;
+    numbers.pass_over_reserved();
     add_loss(losses_, std::move(loss));
   }
   return read_only_ ? Status() : write_manifest(compose());
@@ -225,7 +224,7 @@ Status Tables::settle() {
       l.count = l.last - l.first + 1;
       changed = true;
     }
-    live->next = std::max(live->next, live->entry.floor);
+    live->next = std::max(live->next, live->entry.numbers.next());
   }
   return changed && !read_only_ ? write_manifest(compose()) : Status();
 }

@@ -71,7 +71,7 @@ std::vector<Tables::Batch> Tables::take_batches() {
     Batch& b = out.emplace_back();
     b.table = name;
     b.entry = live->entry;
-    b.entry.next = live->next;
+    b.entry.numbers.newest = live->next - 1;
     b.chunks.assign(live->waiting.begin(), live->waiting.end());
     b.rows = live->waiting_rows;
     live->closed = true;
@@ -181,7 +181,7 @@ Status Tables::checkpoint(uint64_t number, uint64_t reserve) {
   TableManifest next = manifest();
   next.applied = number;
   for (Batch& b : batches) {
-    b.entry.reserved = b.entry.next + reserve;
+    b.entry.numbers.reserve(reserve);
     for (Loss& l : b.losses) add_loss(next.losses, std::move(l));
     *next.find(b.table) = b.entry;
   }

@@ -47,7 +47,7 @@ Status Tables::load(bool existing) {
     losses_ = std::move(manifest->losses);
     for (TableEntry& e : manifest->tables) {
       auto live = std::make_unique<Live>();
-      live->next = e.next;
+      live->next = e.numbers.newest + 1;
       live->entry = std::move(e);
       live_.emplace(live->entry.decl.name, std::move(live));
     }
@@ -126,8 +126,7 @@ Status Tables::rebuild(const std::vector<std::string>& files) {
   // Of a table without one whole segment nothing is known but its name.
   std::erase_if(live_, [](const auto& table) { return table.second->entry.segments.empty(); });
   for (auto& [name, live] : live_) {
-    live->entry.next = live->next;
-    live->entry.reserved = live->next - 1;
+    live->entry.numbers = {.newest = live->next - 1, .reserved = live->next - 1};
     for (const SegmentEntry& s : live->entry.segments) live->entry.decl.max_bytes += s.bytes;
     add_loss(losses_, {.kind = LossKind::manifest,
                        .first = 1,

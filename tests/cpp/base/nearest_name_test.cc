@@ -27,6 +27,11 @@ TEST(NearestName, NothingNearIsNoSuggestion) {
   EXPECT_EQ(nearest_name("image", Names{}), "");
 }
 
+TEST(NearestName, IsTheNextStepOfAMessage) {
+  EXPECT_EQ(did_you_mean("pixls", Names{"pixels"}, "declare it"), "did you mean 'pixels'?");
+  EXPECT_EQ(did_you_mean("image", Names{"attention_mask"}, {"declare ", "it"}), "declare it");
+}
+
 TEST(NearestName, TheFirstOfEquallyNearOnes) { EXPECT_EQ(nearest_name("x", Names{"y", "z"}), "y"); }
 
 TEST(NearestName, LongNamesAreNotCompared) {

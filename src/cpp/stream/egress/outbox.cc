@@ -10,7 +10,7 @@ namespace walle::stream {
 
 namespace {
 constexpr const char* kKind = "OUTB";
-constexpr uint8_t kOutboxVersion = 1;
+constexpr uint8_t kOutboxVersion = 2;               // 1 had the numbers in another order
 constexpr size_t kStreamBytes = 4 + 7 * 8 + 4;      // of a stream, at least
 constexpr size_t kRecordBytes = 2 * 8 + 1 + 3 * 4;  // of a record
 // What a record costs beside its bytes: names and numbers, so that many empty ones are not free.
@@ -82,15 +82,16 @@ uint64_t Outbox::next(const std::string& stream) const {
   const std::lock_guard guard(lock_);
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return floor_ + 1;
-  return std::max(found->second.newest, found->second.floor) + 1;
+  return found->second.numbers.next();
 }
 
 void Outbox::add(uint64_t number, const std::string& stream, OutboxRecord record) {
   const std::lock_guard guard(lock_);
   if (number <= applied_) return;
   Stream& s = streams_[stream];
-  if (record.seq <= s.newest) return;  // a frame of before the file, which was lost, was made anew
-  s.newest = record.seq;
+  // A frame of before the file, which was lost and made anew.
+  if (record.seq <= s.numbers.newest) return;
+  s.numbers.newest = record.seq;
   changed_ = true;
   if (record.seq <= s.acknowledged) return;
   if (!make_room(record)) {
@@ -141,7 +142,7 @@ void Outbox::acknowledge(uint64_t number, const std::string& stream, uint64_t se
   const auto found = streams_.find(stream);
   if (number <= applied_ || found == streams_.end()) return;
   Stream& s = found->second;
-  s.acknowledged = std::max(s.acknowledged, std::min(seq, s.newest));
+  s.acknowledged = std::max(s.acknowledged, std::min(seq, s.numbers.newest));
   changed_ = true;
   while (!s.waiting.empty() && s.waiting.front().seq <= s.acknowledged) {
     s.bytes -= cost(s.waiting.front());
@@ -154,14 +155,14 @@ void Outbox::acknowledge(uint64_t number, const std::string& stream, uint64_t se
 bool Outbox::would_change(const std::string& stream, uint64_t seq) const {
   const std::lock_guard guard(lock_);
   const auto found = streams_.find(stream);
-  return found != streams_.end() && std::min(seq, found->second.newest) > found->second.acknowledged;
+  return found != streams_.end() && std::min(seq, found->second.numbers.newest) > found->second.acknowledged;
 }
 
 OutboxStep Outbox::begin_checkpoint(uint64_t number, uint64_t reserve) {
   const std::lock_guard guard(lock_);
   OutboxStep step{.number = number, .content = {}};
   if (!changed_) return step;
-  for (auto& [name, s] : streams_) s.reserved = s.newest + reserve;
+  for (auto& [name, s] : streams_) s.numbers.reserve(reserve);
   step.content = serialize(number);
   changed_ = false;
   return step;
@@ -195,8 +196,8 @@ Status Outbox::lose_newest(uint64_t reserve) {
     lost_ = true;
     floor_ = std::max(floor_, reserve);
     for (auto& [name, s] : streams_) {
-      s.floor = std::max(s.floor, s.reserved);
-      s.lost += s.reserved > s.newest ? s.reserved - s.newest : 0;
+      s.numbers.pass_over_reserved();
+      s.lost += s.numbers.in_doubt();
     }
     content = serialize(applied_);
   }
@@ -205,18 +206,19 @@ Status Outbox::lose_newest(uint64_t reserve) {
 
 void Outbox::not_before(const std::string& stream, uint64_t seq) {
   const std::lock_guard guard(lock_);
-  Stream& s = streams_[stream];
-  s.floor = std::max(s.floor, seq);
+  uint64_t& floor = streams_[stream].numbers.floor;
+  floor = std::max(floor, seq);
   changed_ = true;
 }
 
 void Outbox::settle() {
   const std::lock_guard guard(lock_);
   for (auto& [name, s] : streams_) {
-    if (s.floor <= s.newest) continue;
+    uint64_t& newest = s.numbers.newest;
+    if (s.numbers.floor <= newest) continue;
     // Those that the replay found are not lost.
-    s.lost = std::min(s.lost, s.floor - s.newest);
-    s.newest = s.floor;
+    s.lost = std::min(s.lost, s.numbers.floor - newest);
+    newest = s.numbers.floor;
     changed_ = true;
   }
 }
@@ -240,7 +242,7 @@ std::vector<OutboxStream> Outbox::streams() const {
     uint64_t bytes = 0;
     for (const OutboxRecord& r : s.waiting) bytes += r.bytes.size();
     out.push_back({.name = name,
-                   .newest = s.newest,
+                   .newest = s.numbers.newest,
                    .acknowledged = s.acknowledged,
                    .waiting = s.waiting.size(),
                    .waiting_bytes = bytes,
@@ -275,9 +277,8 @@ std::string Outbox::serialize(uint64_t number) const {
   out.put_count(streams_.size());
   for (const auto& [name, s] : streams_) {
     out.put_text(name);
-    for (const uint64_t n :
-         {s.newest, s.acknowledged, s.reserved, s.floor, s.dropped, s.dropped_bytes, s.lost})
-      out.put(n);
+    s.numbers.put(out);
+    for (const uint64_t n : {s.acknowledged, s.dropped, s.dropped_bytes, s.lost}) out.put(n);
     out.put_count(s.waiting.size());
     for (const OutboxRecord& r : s.waiting) put_record(out, r);
   }
@@ -293,15 +294,14 @@ bool Outbox::parse(std::string_view bytes) {
   for (uint32_t n = in.count(kStreamBytes); n > 0 && in.ok(); --n) {
     const auto [at, fresh] = streams_.emplace(in.text(), Stream());
     Stream& s = at->second;
-    for (uint64_t* number :
-         {&s.newest, &s.acknowledged, &s.reserved, &s.floor, &s.dropped, &s.dropped_bytes, &s.lost})
+    s.numbers = store::NumberSeries::get(in);
+    for (uint64_t* number : {&s.acknowledged, &s.dropped, &s.dropped_bytes, &s.lost})
       *number = in.get<uint64_t>();
-    if (!fresh || s.newest >= store::kMaxSeq || s.reserved >= store::kMaxSeq || s.floor >= store::kMaxSeq)
-      return false;
+    if (!fresh) return false;
     uint64_t previous = s.acknowledged;
     for (uint32_t m = in.count(kRecordBytes); m > 0 && in.ok(); --m) {
       OutboxRecord r = get_record(in);
-      if (r.seq <= previous || r.seq > s.newest) return false;
+      if (r.seq <= previous || r.seq > s.numbers.newest) return false;
       previous = r.seq;
       s.bytes += cost(r);
       bytes_ += cost(r);

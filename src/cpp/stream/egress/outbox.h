@@ -1,5 +1,5 @@
-// Outbox: what is to leave the device and waits for the tunnel: records by stream, numbered 1, 2, 3 ... in
-// each, read from any number on and gone when they are acknowledged.
+// Outbox: records that wait for the tunnel, by stream, numbered 1, 2, 3 ... in each, read from any number on
+// and gone when they are acknowledged.
 //
 // Bounded in bytes and records. A record for which there is no room pushes out the oldest of the lowest
 // priority, or is not taken where it is the lowest itself; either is counted, for its stream and durably, and
@@ -20,6 +20,7 @@
 
 #include "base/env.h"
 #include "store/mirrored_file.h"
+#include "store/number_series.h"
 
 namespace walle::stream {
 
@@ -96,9 +97,8 @@ class Outbox {
 
  private:
   struct Stream {
-    uint64_t newest = 0, acknowledged = 0;
-    uint64_t reserved = 0;  // numbers up to here may have been given out since the last checkpoint
-    uint64_t floor = 0;     // no number up to here is given out any more
+    store::NumberSeries numbers;  // of which the newest is that of now
+    uint64_t acknowledged = 0;
     uint64_t dropped = 0, dropped_bytes = 0, lost = 0;
     std::deque<OutboxRecord> waiting;
     uint64_t bytes = 0;
