@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -16,6 +17,17 @@ from walle_rt.convert import convert
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
+
+
+def counting_model() -> walle_rt.Model:
+    """total += sum(x); seen = total * total."""
+    vector = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+    add (float[n] x, float[1] total) => (float[1] seen, float[1] next) {
+      here = ReduceSum <keepdims = 1> (x)
+      next = Add(total, here)
+      seen = Mul(total, total)
+    }""")
+    return walle_rt.load(vector).with_states({"total": ("next", np.zeros(1, np.float32))})
 
 
 @pytest.mark.timeout(600)
@@ -30,6 +42,7 @@ def test_c_program_runs_a_model(tmp_path: Path) -> None:
     model: onnx.ModelProto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     data, _ = convert(model, signatures=[("serve", [("in", "x")], [("out", "y")])])
     walle_rt.Model(_core.Model.create(data)).save(tmp_path / "m.walle")
+    counting_model().save(tmp_path / "counting.walle")
     library = next(BUILD.rglob("libwalle.so"))
     program = tmp_path / "program"
     source = Path(__file__).parent / "consumer" / "main.c"
@@ -52,7 +65,9 @@ def test_c_program_runs_a_model(tmp_path: Path) -> None:
         ],
         check=True,
     )
-    done = subprocess.run([program, tmp_path / "m.walle"], capture_output=True, text=True, check=True)
+    models = [tmp_path / "m.walle", tmp_path / "counting.walle"]
+    done = subprocess.run([program, *models], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     x = (np.arange(4, dtype=np.float32) / 4)[None]
     np.testing.assert_allclose(
         [float(v) for v in done.stdout.split()], np.maximum(x @ weights, 0)[0], rtol=1e-5

@@ -23,18 +23,21 @@ const Ids& inputs(const walle_model_t* model) { return model->model->graph().inp
 const Ids& outputs(const walle_model_t* model) { return model->model->graph().outputs; }
 const Ids& overridable(const walle_model_t* model) { return model->model->graph().overridable; }
 
+void describe(const walle::ir::Value& v, walle_value_info_t& out) {
+  out = {};
+  out.name = v.name.c_str();
+  out.dtype = static_cast<walle_dtype_t>(v.dtype);
+  out.rank = v.shape ? static_cast<int32_t>(v.shape->size()) : -1;
+  // out.shape holds WALLE_MAX_RANK, which verification holds every rank to.
+  for (int32_t i = 0; i < out.rank; ++i) out.shape[i] = (*v.shape)[i].size;
+}
+
 walle_status_t value_info(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index,
                           walle_value_info_t* info, walle_error_t* error, const char* function) {
   return guarded(error, [&]() -> walle::Status {
     if (!model || !info) return null_argument(model ? "info" : "model", function);
     if (index >= ids(model).size()) return index_error(index, ids(model).size(), function);
-    const walle::ir::Value& v = model->model->graph().at(ids(model)[index]);
-    *info = {};
-    info->name = v.name.c_str();
-    info->dtype = static_cast<walle_dtype_t>(v.dtype);
-    info->rank = v.shape ? static_cast<int32_t>(v.shape->size()) : -1;
-    // info->shape holds WALLE_MAX_RANK, which verification holds every rank to.
-    for (int32_t i = 0; i < info->rank; ++i) info->shape[i] = (*v.shape)[i].size;
+    describe(model->model->graph().at(ids(model)[index]), *info);
     return {};
   });
 }
@@ -96,6 +99,21 @@ size_t walle_model_overridable_count(const walle_model_t* model) {
 walle_status_t walle_model_overridable(const walle_model_t* model, size_t index, walle_value_info_t* info,
                                        walle_error_t* error) {
   return value_info(model, overridable, index, info, error, "walle_model_overridable");
+}
+
+size_t walle_model_state_count(const walle_model_t* model) {
+  return model ? model->model->graph().states.size() : 0;
+}
+
+walle_status_t walle_model_state(const walle_model_t* model, size_t index, walle_value_info_t* info,
+                                 walle_error_t* error) {
+  return guarded(error, [&]() -> walle::Status {
+    if (!model || !info) return null_argument(model ? "info" : "model", "walle_model_state");
+    const walle::ir::Graph& graph = model->model->graph();
+    if (index >= graph.states.size()) return index_error(index, graph.states.size(), "walle_model_state");
+    describe(graph.at(graph.states[index].value), *info);
+    return {};
+  });
 }
 
 const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "capi/handles.h"
+#include "capi/tensors.h"
 
 namespace {
 
@@ -12,33 +13,10 @@ using walle::Tensor;
 using walle::capi::copy_options;
 using walle::capi::guarded;
 using walle::capi::null_argument;
+using walle::capi::read_tensor;
 namespace runtime = walle::runtime;
 
-// walle_tensor_t or walle_result_memory_t.
-template <class Given>
-Result<runtime::NamedValue> read_tensor(const Given& in, const char* role, bool writable) {
-  const std::string name = in.name ? in.name : "";
-  const std::string where = std::string("walle_session_run, ") + role + " '" + name + "'";
-  if (walle_dtype_size(in.dtype) == 0)
-    return walle::argument_error({"dtype ", static_cast<int>(in.dtype)}, "a walle_dtype_t", where,
-                                 "set dtype");
-  if (in.rank < 0 || in.rank > WALLE_MAX_RANK)
-    return walle::argument_error({"rank ", in.rank}, {"0..", WALLE_MAX_RANK}, where, "set rank and shape");
-  const auto dtype = static_cast<walle::DType>(in.dtype);
-  WALLE_ASSIGN(const walle::Shape shape, walle::Shape::checked({in.shape, static_cast<size_t>(in.rank)},
-                                                               walle::dtype_size(dtype), where));
-  const auto want = static_cast<size_t>(shape.elements() * walle::dtype_size(dtype));
-  if (in.bytes != want || (want && !in.data))
-    return walle::argument_error({in.bytes, " bytes for ", walle::dtype_name(dtype), shape.text()},
-                                 {want, " bytes and data that is not NULL"}, where, "set data and bytes");
-  // Borrowed for the run; kernels read elements at their own alignment.
-  const auto alignment = static_cast<uintptr_t>(walle::tensor::dtype_alignment(dtype));
-  if (want && reinterpret_cast<uintptr_t>(in.data) % alignment != 0)
-    return walle::argument_error("data that is not aligned to its element size", "aligned memory", where,
-                                 "copy it into an array of its type");
-  walle::Buffer buffer = walle::Buffer::wrap(const_cast<void*>(in.data), want, {}, writable);
-  return runtime::NamedValue{name, Tensor(dtype, shape, std::move(buffer))};
-}
+constexpr const char* kRun = "walle_session_run";
 
 using Names = std::vector<std::pair<std::string, std::string>>;  // public name, name in the graph
 
@@ -57,9 +35,10 @@ Result<walle::ir::Signature> signature_of(const runtime::Model& model, const cha
     if (s.name == name) return s;
     known += (known.empty() ? "" : ", ") + s.name;
   }
-  return walle::argument_error({"signature '", name, "'"},
-                               known.empty() ? "NULL: the model has none" : "one of: " + known,
-                               "walle_session_run_signature", "see walle_model_signature_name");
+  return walle::argument_error(
+      {"signature '", name, "'"},
+      known.empty() ? walle::Text("NULL: the model has none") : walle::Text{"one of: ", known},
+      "walle_session_run_signature", "see walle_model_signature_name");
 }
 
 walle::Status rename_inputs(const Names& names, const std::string& signature,
@@ -110,7 +89,7 @@ Result<runtime::RunOptions> run_options(const runtime::Model& model, const Names
   const walle::ir::Graph& graph = model.graph();
   options.results.resize(graph.outputs.size());
   for (size_t i = 0; i < given.memory_count; ++i) {
-    WALLE_ASSIGN(const runtime::NamedValue memory, read_tensor(given.memory[i], "memory for result", true));
+    WALLE_ASSIGN(const runtime::NamedValue memory, read_tensor(given.memory[i], kRun, "memory for result"));
     const auto it = std::ranges::find(names, memory.name, &Names::value_type::first);
     if (it == names.end())
       return walle::argument_error({"memory for result '", memory.name, "'"}, "the name of a result",
@@ -138,7 +117,7 @@ walle_status_t walle_session_run_with(walle_session_t* session, const walle_run_
     WALLE_ASSIGN(const walle::ir::Signature names, signature_of(*session->model, given.signature));
     std::vector<runtime::NamedValue> values;
     for (size_t i = 0; i < count; ++i) {
-      WALLE_ASSIGN(values.emplace_back(), read_tensor(inputs[i], "input", false));
+      WALLE_ASSIGN(values.emplace_back(), read_tensor(inputs[i], kRun, "input"));
     }
     WALLE_TRY(rename_inputs(names.inputs, names.name, values));
     WALLE_ASSIGN(const runtime::RunOptions chosen, run_options(*session->model, names.outputs, given));

@@ -3,25 +3,14 @@
 
 #include "base/thread_pool.h"
 #include "capi/handles.h"
+#include "capi/tensors.h"
 
 namespace {
 
-using walle::Tensor;
 using walle::capi::guarded;
 using walle::capi::index_error;
 using walle::capi::null_argument;
 namespace runtime = walle::runtime;
-
-void fill(const walle_results_t* results, size_t index, walle_tensor_t* out) {
-  const Tensor& t = results->tensors[index];
-  *out = {};
-  out->name = results->names[index].c_str();
-  out->dtype = static_cast<walle_dtype_t>(t.dtype());
-  out->rank = t.shape().rank();
-  for (int i = 0; i < t.shape().rank(); ++i) out->shape[i] = t.shape()[i];
-  out->data = t.data();
-  out->bytes = static_cast<size_t>(t.bytes());
-}
 
 // NULL and 0 are what a zeroed struct holds, so they must mean the default.
 void take(const char* given, std::string& option) {
@@ -80,7 +69,7 @@ walle_status_t walle_results_get(const walle_results_t* results, size_t index, w
     if (!results || !tensor) return null_argument(results ? "tensor" : "results", "walle_results_get");
     if (index >= results->tensors.size())
       return index_error(index, results->tensors.size(), "walle_results_get");
-    fill(results, index, tensor);
+    walle::capi::show_tensor(results->names[index], results->tensors[index], *tensor);
     return {};
   });
 }
@@ -94,7 +83,8 @@ walle_status_t walle_results_find(const walle_results_t* results, const char* na
     if (it == results->names.end())
       return walle::argument_error({"'", name, "'"}, "the name of an output", "walle_results_find",
                                    "see walle_model_output");
-    fill(results, static_cast<size_t>(it - results->names.begin()), tensor);
+    walle::capi::show_tensor(*it, results->tensors[static_cast<size_t>(it - results->names.begin())],
+                             *tensor);
     return {};
   });
 }

@@ -175,6 +175,60 @@ static int takes_options(const walle_model_t* model) {
   return 0;
 }
 
+/* "total" begins with 0 and gains what "x" sums up to; "seen" is its square before that. */
+static int keeps_states(const char* path) {
+  walle_error_t error;
+  walle_model_t* model = NULL;
+  walle_session_t* session = NULL;
+  walle_results_t* results = NULL;
+  walle_value_info_t info;
+  walle_tensor_t x = {"x", WALLE_FLOAT32, 1, {3}, NULL, 0};
+  walle_tensor_t total = {"total", WALLE_FLOAT32, 1, {1}, NULL, 0};
+  walle_tensor_t out;
+  const float ones[3] = {1, 1, 1};
+  float mine = 10;
+  x.data = ones;
+  x.bytes = sizeof(ones);
+  total.data = &mine;
+  total.bytes = sizeof(mine);
+  if (walle_model_load(path, &model, &error) != WALLE_OK) return 90;
+  if (walle_session_create(model, NULL, &session, &error) != WALLE_OK) return 91;
+  if (walle_model_state_count(model) != 1 || walle_model_state_count(NULL) != 0) return 92;
+  if (walle_model_state(model, 1, &info, &error) != WALLE_ARGUMENT) return 93;
+  if (walle_model_state(model, 0, &info, &error) != WALLE_OK || strcmp(info.name, "total") != 0 ||
+      info.dtype != WALLE_FLOAT32 || info.rank != 1 || info.shape[0] != 1)
+    return 94;
+  if (walle_session_run(session, &x, 1, &results, &error) != WALLE_OK) return 95;
+  walle_results_free(results);
+  if (walle_session_state(session, "total", &results, &error) != WALLE_OK) return 96;
+  if (walle_results_count(results) != 1 || walle_results_find(results, "total", &out, &error) != WALLE_OK ||
+      out.bytes != sizeof(float) || ((const float*)out.data)[0] != 3)
+    return 97;
+  if (walle_session_set_state(session, &total, &error) != WALLE_OK) return 98;
+  mine = 99; /* it was copied, and so was what was read */
+  if (((const float*)out.data)[0] != 3) return 99;
+  walle_results_free(results);
+  if (walle_session_run(session, &x, 1, &results, &error) != WALLE_OK) return 100;
+  if (walle_results_find(results, "seen", &out, &error) != WALLE_OK || ((const float*)out.data)[0] != 100)
+    return 101;
+  walle_results_free(results);
+  if (walle_session_state(session, "totl", &results, &error) != WALLE_ARGUMENT || results != NULL ||
+      strstr(error.message, "did you mean 'total'") == NULL)
+    return 102;
+  x.name = "total"; /* of three elements */
+  if (walle_session_set_state(session, &x, &error) != WALLE_ARGUMENT) return 103;
+  if (walle_session_set_state(session, NULL, &error) != WALLE_ARGUMENT) return 104;
+  if (walle_session_state(session, NULL, &results, &error) != WALLE_ARGUMENT) return 105;
+  if (walle_session_reset_states(NULL, &error) != WALLE_ARGUMENT) return 106;
+  if (walle_session_reset_states(session, &error) != WALLE_OK) return 107;
+  if (walle_session_state(session, "total", &results, &error) != WALLE_OK) return 108;
+  if (walle_results_get(results, 0, &out, &error) != WALLE_OK || ((const float*)out.data)[0] != 0) return 109;
+  walle_results_free(results);
+  walle_session_free(session);
+  walle_model_free(model);
+  return 0;
+}
+
 static int fail(const char* what, const walle_error_t* error) {
   fprintf(stderr, "%s: %s\n", what, error->message);
   return 1;
@@ -228,6 +282,11 @@ static int run_model(const char* path) {
 
 int main(int argc, char** argv) {
   int problem;
+  if (argc > 2) {
+    problem = keeps_states(argv[2]);
+    if (problem) fprintf(stderr, "check %d of the states failed\n", problem);
+    if (problem) return problem;
+  }
   if (argc > 1) return run_model(argv[1]);
   problem = refuses_mistakes();
   if (!problem) problem = names_numbers();

@@ -145,6 +145,11 @@ WALLE_API walle_status_t walle_model_output(const walle_model_t* model, size_t i
 WALLE_API size_t walle_model_overridable_count(const walle_model_t* model);
 WALLE_API walle_status_t walle_model_overridable(const walle_model_t* model, size_t index,
                                                  walle_value_info_t* info, walle_error_t* error);
+/* States: values that each session keeps for itself and every run updates (docs/concepts/states.md). No run
+ * is given them, and no result has them. */
+WALLE_API size_t walle_model_state_count(const walle_model_t* model);
+WALLE_API walle_status_t walle_model_state(const walle_model_t* model, size_t index, walle_value_info_t* info,
+                                           walle_error_t* error);
 /* The name of a dimension whose size is not known before run time ("batch"); equal names are equal sizes
  * within one run. NULL for known sizes, unnamed dimensions and indices out of range. */
 WALLE_API const char* walle_model_input_symbol(const walle_model_t* model, size_t index, int32_t axis);
@@ -212,6 +217,17 @@ WALLE_API walle_status_t walle_session_run_with(walle_session_t* session, const 
  * result, predicted time, node. The text lives until the next call or the end of the session. */
 WALLE_API walle_status_t walle_session_explain(walle_session_t* session, const char** text,
                                                walle_error_t* error);
+
+/* A copy of what the last run left in a state, or of what the session begins with: one tensor under the
+ * state's name, freed by walle_results_free. These three wait for a run that is under way. */
+WALLE_API walle_status_t walle_session_state(walle_session_t* session, const char* name,
+                                             walle_results_t** contents, walle_error_t* error);
+/* Gives the state of value's name other contents, which are copied. WALLE_ARGUMENT when it is declared as
+ * something else; then it keeps what it had. */
+WALLE_API walle_status_t walle_session_set_state(walle_session_t* session, const walle_tensor_t* value,
+                                                 walle_error_t* error);
+/* All states begin again with what the model says. */
+WALLE_API walle_status_t walle_session_reset_states(walle_session_t* session, walle_error_t* error);
 
 WALLE_API void walle_results_free(walle_results_t* results);
 WALLE_API size_t walle_results_count(const walle_results_t* results);
