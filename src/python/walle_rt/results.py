@@ -15,8 +15,6 @@ from . import _core
 from .errors import ArgumentError
 from .table import ColumnType, Rows
 
-__all__ = ["ColumnType", "Loss", "ResultStore", "ResultTables", "Rows", "TableInfo"]
-
 __all__ = ["ColumnType", "ResultTables", "Rows", "TableInfo"]
 
 _US = 1_000_000

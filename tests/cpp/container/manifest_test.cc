@@ -137,6 +137,7 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"columns of table visits 0", [](Manifest& m) { m.tables[0].columns.clear(); }},
       {"column 'item' twice", [](Manifest& m) { m.tables[0].columns[1].name = "item"; }},
       {"column 'a-b'", [](Manifest& m) { m.tables[0].columns[1].name = "a-b"; }},
+      {"column '_ts'", [](Manifest& m) { m.tables[0].columns[1].name = "_ts"; }},
       {"type of column code", [](Manifest& m) { m.tables[0].columns[1].type = static_cast<ColumnType>(5); }},
       {"max_bytes of table visits", [](Manifest& m) { m.tables[0].max_bytes = 4095; }},
       {"max_bytes of table visits", [](Manifest& m) { m.tables[0].max_bytes = -1; }},

@@ -26,18 +26,12 @@ Result<Value> columns_of(const store::TableColumns& rows) {
     out.emplace_back(name, std::move(list));
     return {};
   };
-  bool number = true;
-  bool time = true;
-  for (const store::TableColumn& c : rows.columns) {
-    number = number && c.decl.name != "number";
-    time = time && c.decl.name != "time";
-    WALLE_TRY(add(c.decl.name, [&](size_t i) { return value_of(c.cells[i]); }));
-  }
-  // A table's own columns of these names come first.
   const auto integer = [](int64_t v) { return value_of(Cell::of(v)); };
-  if (number)
-    WALLE_TRY(add("number", [&](size_t i) { return integer(static_cast<int64_t>(rows.numbers[i])); }));
-  if (time) WALLE_TRY(add("time", [&](size_t i) { return integer(rows.ts[i]); }));
+  // Names that no column may have (base/name_kind.inc).
+  WALLE_TRY(add("_number", [&](size_t i) { return integer(static_cast<int64_t>(rows.numbers[i])); }));
+  WALLE_TRY(add("_ts", [&](size_t i) { return integer(rows.ts[i]); }));
+  for (const store::TableColumn& c : rows.columns)
+    WALLE_TRY(add(c.decl.name, [&](size_t i) { return value_of(c.cells[i]); }));
   return Value(std::move(out));
 }
 

@@ -83,8 +83,8 @@ TEST_F(Results, ATaskReadsItsOwnRowsBeforeAndBehindTheCommit) {
           "            walle.results.read('clicks', start=2, limit=1), walle.results.last('clicks')]\n");
   const List& reads = *out.get<List>();
   const auto column = [&](size_t i, const char* name) { return *reads[i].find(name)->get<List>(); };
-  ASSERT_EQ(column(0, "number").size(), 3u);
-  EXPECT_EQ(*column(0, "number")[2].get<int64_t>(), 3);
+  ASSERT_EQ(column(0, "_number").size(), 3u);
+  EXPECT_EQ(*column(0, "_number")[2].get<int64_t>(), 3);
   EXPECT_EQ(*column(0, "user")[0].get<std::string>(), "a");
   EXPECT_EQ(*column(0, "count")[0].get<int64_t>(), 1);
   EXPECT_TRUE(column(0, "count")[1].is_none());
@@ -93,7 +93,7 @@ TEST_F(Results, ATaskReadsItsOwnRowsBeforeAndBehindTheCommit) {
   EXPECT_EQ(column(1, "user").size(), 2u);
   EXPECT_EQ(*column(2, "user")[0].get<std::string>(), "b");
   EXPECT_EQ(*column(3, "user")[0].get<std::string>(), "c");
-  EXPECT_EQ(*column(3, "time")[0].get<int64_t>(), env_.wall_us());
+  EXPECT_EQ(*column(3, "_ts")[0].get<int64_t>(), env_.wall_us());
   // A firing that failed leaves nothing; the numbers are those that the rows got.
   scope_->forget();
   EXPECT_EQ(commits_->tables().read("task.clicks")->rows(), 1u);
