@@ -6,7 +6,7 @@
 in 0.2 %, as everything before it; it must never be halted. *Incident*: the whole app fails in 3 to 50 % for
 five minutes; at most one in ten may be blamed on the release.
 
-Each seed is a server of its own: the ASGI application, database, desk and inbox, and the bytes of the wire
+Each seed is a server of its own: the ASGI application, database, routes and inbox, and the bytes of the wire
 (tests/python/cloud/served_fleet.py). The clock alone is made up. A failing seed costs about two seconds of a
 core, the others ten.
 """

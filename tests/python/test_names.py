@@ -388,10 +388,10 @@ def git(folder: Path) -> Ask:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from cloud.servers import opened_desk
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from cloud.servers import opened_server
 
-    with opened_desk(tmp_path_factory.mktemp("names")) as made:
+    with opened_server(tmp_path_factory.mktemp("names")) as made:
         made.done("POST", "/scenarios", json={"name": "s0"})
         yield made
 
@@ -419,15 +419,15 @@ def of_reply(kind: str, reply: Any) -> Told | None:
     return about(kind, (said["given"], said["expected"], said["next"]))
 
 
-def body(desk: Any) -> Ask:
+def body(local: Any) -> Ask:
     def ask(kind: str, name: str) -> Told | None:
         path, more, key = BODIES[kind]
-        return of_reply(kind, desk.ask("POST", "/api/v1" + path, desk.admin, json={**more, key: name}))
+        return of_reply(kind, local.ask("POST", "/api/v1" + path, local.admin, json={**more, key: name}))
 
     return ask
 
 
-def path(desk: Any) -> Ask:
+def path(local: Any) -> Ask:
     from urllib.parse import quote
 
     def ask(kind: str, name: str) -> Told | None:
@@ -436,7 +436,7 @@ def path(desk: Any) -> Ask:
             return told(kind, name)
         given = {"json": {}} if method == "PATCH" else {}
         return of_reply(
-            kind, desk.ask(method, "/api/v1" + form.format(quote(name, safe="")), desk.admin, **given)
+            kind, local.ask(method, "/api/v1" + form.format(quote(name, safe="")), local.admin, **given)
         )
 
     return ask
@@ -508,8 +508,8 @@ def test_a_door_says_what_the_rule_says(tmp_path: Path, door: str, kind: str) ->
 
 
 @pytest.mark.parametrize("door,kind", [(door, kind) for door in SERVER for kind in SERVER[door][0]])
-def test_the_server_says_what_the_rule_says(desk: Any, door: str, kind: str) -> None:
-    sweep(kind, SERVER[door][1](desk))
+def test_the_server_says_what_the_rule_says(local: Any, door: str, kind: str) -> None:
+    sweep(kind, SERVER[door][1](local))
 
 
 def test_every_kind_has_a_door() -> None:
@@ -518,8 +518,8 @@ def test_every_kind_has_a_door() -> None:
     assert set(names.KINDS) - doors - served == {"code"}  # of one that is none a server does not say why
 
 
-def test_the_openapi_document_says_the_same(desk: Any) -> None:
-    document = desk.ask("GET", "/api/v1/openapi.json").json()
+def test_the_openapi_document_says_the_same(local: Any) -> None:
+    document = local.ask("GET", "/api/v1/openapi.json").json()
     found: dict[str, int] = {}
     for schema in schemas_in(document):
         for kind in BODIES.keys() | PATHS.keys():

@@ -1,4 +1,4 @@
-"""A fleet of simulated devices against the real server: its ASGI application, database, desk and inbox.
+"""A fleet of simulated devices against the real server: its ASGI application, database, local and inbox.
 
 What devices send and get are the bytes of the wire: enrolment and requests signed by keys of their own,
 headers, signed plans from the served repository, batches of reports. Devices decide with the native
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from cloud.fleet import FailureRate
-from cloud.servers import Clock, Desk, Device
+from cloud.servers import Clock, Device, LocalServer
 from cloud.test_releases import publish
 
 from walle_rt import _core
@@ -76,50 +76,50 @@ class Stage:
     def __init__(self, folder: Path, count: int = 2000) -> None:
         """Enrol them over HTTP."""
         self.folder, self._clock = folder, Clock(START_S)
-        desk = Desk(folder, self._clock)
+        local = LocalServer(folder, self._clock)
         try:
-            self.admin = desk.admin
-            desk.done("POST", "/scenarios", json={"name": "shop"})
+            self.admin = local.admin
+            local.done("POST", "/scenarios", json={"name": "shop"})
             with in_one_thread(), ids_by_seed():
-                self.devices = desk.wait_long(self._enrol(desk, count))
+                self.devices = local.wait_long(self._enrol(local, count))
         finally:
-            desk.close()
+            local.close()
 
-    async def _enrol(self, desk: Desk, count: int) -> list[Device]:
+    async def _enrol(self, local: LocalServer, count: int) -> list[Device]:
         codes: list[str] = []
         while len(codes) < count:
             more = json.dumps({"count": min(_CODES, count - len(codes))}).encode()
             headers = {"Authorization": f"Bearer {self.admin}", "Content-Type": "application/json"}
-            status, _, told = await desk.raw("POST", "/api/v1/device-codes", more, headers)
+            status, _, told = await local.raw("POST", "/api/v1/device-codes", more, headers)
             assert status < 300, told
             codes += json.loads(told)["codes"]
         devices = []
         for at in range(0, count, _TOGETHER):
-            devices += await asyncio.gather(*(self._enrol_one(desk, c) for c in codes[at : at + _TOGETHER]))
+            devices += await asyncio.gather(*(self._enrol_one(local, c) for c in codes[at : at + _TOGETHER]))
         return devices
 
     @staticmethod
-    async def _enrol_one(desk: Desk, code: str) -> Device:
+    async def _enrol_one(local: LocalServer, code: str) -> Device:
         made = Device()
         body = json.dumps({"code": code, "csr": made.request()}).encode()
-        status, _, told = await desk.raw("POST", "/v1/enrol", body, {})
+        status, _, told = await local.raw("POST", "/v1/enrol", body, {})
         assert status == 200, told
         made.id = json.loads(told)["device"]
         return made
 
     @contextmanager
-    def desk(self) -> Iterator[Desk]:
+    def local(self) -> Iterator[LocalServer]:
         """A server on a copy of the folder, in memory where the machine has a place for that."""
         place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         with tempfile.TemporaryDirectory(prefix="walle-stage-", dir=place) as parent:
             copy = Path(parent) / "server"
             shutil.copytree(self.folder, copy)
-            desk = Desk(copy, Clock(START_S), admin=self.admin)
+            local = LocalServer(copy, Clock(START_S), admin=self.admin)
             try:
                 with in_one_thread():
-                    yield desk
+                    yield local
             finally:
-                desk.close()
+                local.close()
 
 
 class _Seeded:
@@ -166,20 +166,22 @@ class ServedFleet:
     """One release tried by all devices of a stage.
 
     Args:
-        desk: the server.
+        local: the server.
         stage: where its devices come from.
         seed: of everything by chance. The task's name carries it, so devices come in another order, too.
         fails: probability that a report is a failure.
         mean_s: between being let in and the report, on average.
     """
 
-    def __init__(self, desk: Desk, stage: Stage, seed: int, fails: FailureRate, mean_s: float = 20.0) -> None:
-        self._desk, self._fails, self._mean_s = desk, fails, mean_s
+    def __init__(
+        self, local: LocalServer, stage: Stage, seed: int, fails: FailureRate, mean_s: float = 20.0
+    ) -> None:
+        self._local, self._fails, self._mean_s = local, fails, mean_s
         self._rng = random.Random(seed)
         self._task = f"rank-{seed}"
-        publish(desk, "1.0.0", self._task)
+        publish(local, "1.0.0", self._task)
         given = {"task": self._task, "version": "1.0.0", "policy": _POLICY}
-        self.release = str(desk.done("POST", "/scenarios/shop/releases", json=given)["id"])
+        self.release = str(local.done("POST", "/scenarios/shop/releases", json=given)["id"])
         self._devices = [
             Simulated(device, _core.policy.device_pseudonym(device.id), at)
             for at, device in enumerate(stage.devices)
@@ -196,21 +198,21 @@ class ServedFleet:
         """Until the release is halted, or all have reported, or the time is over."""
         for device in self._devices:
             self._at(self._rng.uniform(0, CHECK_S), lambda device=device: self._check(device))
-        state = self._desk.state
+        state = self._local.state
         state.releases._announce = self._announce
         for second in range(until_s):
-            self._desk.clock.now = START_S + second
+            self._local.clock.now = START_S + second
             state.turn()
             if second % CHECK_S == 0 and self._is_over():
                 break
-            self._desk.wait_long(self._second(second))
+            self._local.wait_long(self._second(second))
         return self._outcome(second)
 
     def _announce(self, epoch: int, _urgent: bool) -> None:
         self._announced = epoch
 
     def _progress(self) -> Any:
-        return self._desk.done("GET", f"/releases/{self.release}")
+        return self._local.done("GET", f"/releases/{self.release}")
 
     def _is_over(self) -> bool:
         told = self._progress()
@@ -250,7 +252,7 @@ class ServedFleet:
         if device.busy or not self._held:
             return None
         plan = self._plans[self._held]
-        digest, choices = plan.decide(self._header(device), int(self._desk.clock.now))
+        digest, choices = plan.decide(self._header(device), int(self._local.clock.now))
         trials = [control for _, trial, control in choices if trial == self.release]
         if not trials or (device.over and not trials[0]):
             return None
@@ -300,7 +302,7 @@ class ServedFleet:
             epoch=self._held, seq=device.seq, **more,
         )  # fmt: skip
         body = pack_reports([report])
-        proof = device.device.proof("POST", "/v1/reports", body, self._desk.clock())
+        proof = device.device.proof("POST", "/v1/reports", body, self._local.clock())
         proof["X-Walle"] = self._header(device)
         code, headers, told = await self._ask("POST", "/v1/reports", body, proof)
         assert code in (200, 429), (code, told)
@@ -335,7 +337,7 @@ class ServedFleet:
         self, method: str, path: str, body: bytes, headers: dict[str, str]
     ) -> tuple[int, dict[str, str], bytes]:
         self._requests += 1
-        got = await self._desk.raw(method, path, body, headers)
+        got = await self._local.raw(method, path, body, headers)
         self._statuses[got[0]] = self._statuses.get(got[0], 0) + 1
         return got
 
@@ -361,5 +363,5 @@ def incident(seed: int) -> FailureRate:
 
 def tried(stage: Stage, seed: int, fails: FailureRate) -> Outcome:
     """One seed, on a server of its own."""
-    with stage.desk() as desk:
-        return ServedFleet(desk, stage, seed, fails).run()
+    with stage.local() as local:
+        return ServedFleet(local, stage, seed, fails).run()

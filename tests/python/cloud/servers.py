@@ -59,7 +59,7 @@ class Clock:
         self.now += seconds
 
 
-class Desk:
+class LocalServer:
     """A server in this process, asked over ASGI from an event loop of its own thread."""
 
     def __init__(
@@ -179,7 +179,7 @@ class Desk:
 
 
 @contextmanager
-def opened_desk(folder: Path, database: str | None = None, **settings: Any) -> Iterator[Desk]:
+def opened_server(folder: Path, database: str | None = None, **settings: Any) -> Iterator[LocalServer]:
     """A server on an empty database."""
     if database is not None:
         fresh = create_engine(database.replace("postgresql:", "postgresql+psycopg:"))
@@ -187,7 +187,7 @@ def opened_desk(folder: Path, database: str | None = None, **settings: Any) -> I
             connection.exec_driver_sql("DROP SCHEMA public CASCADE")
             connection.exec_driver_sql("CREATE SCHEMA public")
         fresh.dispose()
-    made = Desk(folder / "server", db=database, **settings)
+    made = LocalServer(folder / "server", db=database, **settings)
     try:
         yield made
     finally:

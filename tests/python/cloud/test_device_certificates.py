@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloud.servers import Child, Desk, opened_desk
+from cloud.servers import Child, LocalServer, opened_server
 from cloud.servers import Device as Key
 from cryptography import x509
 from waits import PATIENCE_S, until
@@ -35,19 +35,19 @@ whole = pytest.mark.skipif(
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with opened_desk(tmp_path) as made:
+def local(tmp_path: Path) -> Iterator[LocalServer]:
+    with opened_server(tmp_path) as made:
         yield made
 
 
-def renewed(desk: Desk, device: Key) -> Any:
+def renewed(local: LocalServer, device: Key) -> Any:
     body = ('{"csr": "' + device.request().replace("\n", "\\n") + '"}').encode()
-    headers = device.proof("POST", "/v1/enrol", body, desk.clock())
-    return desk.ask("POST", "/v1/enrol", content=body, headers=headers)
+    headers = device.proof("POST", "/v1/enrol", body, local.clock())
+    return local.ask("POST", "/v1/enrol", content=body, headers=headers)
 
 
-def serials(desk: Desk) -> set[str]:
-    listed = x509.load_pem_x509_crl(desk.state.authority.revoked.read_bytes())
+def serials(local: LocalServer) -> set[str]:
+    listed = x509.load_pem_x509_crl(local.state.authority.revoked.read_bytes())
     return {f"{entry.serial_number:x}" for entry in listed}
 
 
@@ -55,51 +55,51 @@ def serial_of(told: dict[str, Any]) -> str:
     return f"{x509.load_pem_x509_certificate(told['certificate'].encode()).serial_number:x}"
 
 
-def take_out(desk: Desk, device: Key) -> None:
-    token = desk.operator(f"boss-{device.id[-4:]}", admin=True)  # the clock has ended other sessions
-    desk.done("DELETE", f"/devices/{device.id}", token)
+def take_out(local: LocalServer, device: Key) -> None:
+    token = local.operator(f"boss-{device.id[-4:]}", admin=True)  # the clock has ended other sessions
+    local.done("DELETE", f"/devices/{device.id}", token)
 
 
-def test_a_device_is_told_when_to_renew(desk: Desk) -> None:
-    device, now = desk.device(), desk.clock()
+def test_a_device_is_told_when_to_renew(local: LocalServer) -> None:
+    device, now = local.device(), local.clock()
     told = device.enrolled
     assert abs(told["expires"] - now - DEVICE_DAYS * DAY_S) < 2
     assert abs(told["renew_at"] - now - DEVICE_DAYS * DAY_S * 2 / 3) < 2
-    desk.clock.forward(250 * DAY_S)
-    again = renewed(desk, device)
+    local.clock.forward(250 * DAY_S)
+    again = renewed(local, device)
     assert again.status_code == 200 and again.json()["device"] == device.id
     assert again.json()["expires"] - told["expires"] == pytest.approx(250 * DAY_S, abs=2)
-    desk.clock.forward(DEVICE_DAYS * DAY_S - 5)
-    assert renewed(desk, device).status_code == 200
-    desk.clock.forward(DEVICE_DAYS * DAY_S)  # from the second it expires in it counts no more
-    assert renewed(desk, device).status_code == 401
+    local.clock.forward(DEVICE_DAYS * DAY_S - 5)
+    assert renewed(local, device).status_code == 200
+    local.clock.forward(DEVICE_DAYS * DAY_S)  # from the second it expires in it counts no more
+    assert renewed(local, device).status_code == 401
 
 
-def test_every_certificate_of_a_removed_device_is_listed_until_it_expires(desk: Desk) -> None:
-    device, other = desk.device(), desk.device()
-    desk.clock.forward(250 * DAY_S)
-    second = renewed(desk, device).json()
-    assert removed(desk.state) == {}
-    take_out(desk, device)
-    assert serials(desk) == {serial_of(device.enrolled), serial_of(second)}
-    desk.clock.forward(150 * DAY_S)
-    assert removed(desk.state) == {device.id: [serial_of(second)]}
-    assert renewed(desk, device).status_code == 401
-    assert renewed(desk, other).status_code == 401  # over by now
-    desk.admin = desk.operator("another", admin=True)
-    third = desk.device()
-    take_out(desk, third)
-    assert serials(desk) == {serial_of(second), serial_of(third.enrolled)}
+def test_every_certificate_of_a_removed_device_is_listed_until_it_expires(local: LocalServer) -> None:
+    device, other = local.device(), local.device()
+    local.clock.forward(250 * DAY_S)
+    second = renewed(local, device).json()
+    assert removed(local.state) == {}
+    take_out(local, device)
+    assert serials(local) == {serial_of(device.enrolled), serial_of(second)}
+    local.clock.forward(150 * DAY_S)
+    assert removed(local.state) == {device.id: [serial_of(second)]}
+    assert renewed(local, device).status_code == 401
+    assert renewed(local, other).status_code == 401  # over by now
+    local.admin = local.operator("another", admin=True)
+    third = local.device()
+    take_out(local, third)
+    assert serials(local) == {serial_of(second), serial_of(third.enrolled)}
 
 
-def test_a_device_has_a_limited_number_of_certificates(desk: Desk) -> None:
-    device = desk.device()
+def test_a_device_has_a_limited_number_of_certificates(local: LocalServer) -> None:
+    device = local.device()
     for _ in range(MOST_CERTIFICATES - 1):
-        assert renewed(desk, device).status_code == 200
-    refused = renewed(desk, device)
+        assert renewed(local, device).status_code == 200
+    refused = renewed(local, device)
     assert refused.status_code == 400 and "certificates that count" in refused.json()["given"]
-    desk.clock.forward(DEVICE_DAYS * DAY_S - 1)  # the last one counts, the others as well
-    assert renewed(desk, device).status_code == 400
+    local.clock.forward(DEVICE_DAYS * DAY_S - 1)  # the last one counts, the others as well
+    assert renewed(local, device).status_code == 400
 
 
 def test_a_newer_list_is_later_than_the_one_before(tmp_path: Path) -> None:

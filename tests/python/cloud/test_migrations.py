@@ -7,7 +7,7 @@ from typing import Any
 
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from cloud.servers import opened_desk
+from cloud.servers import opened_server
 from sqlalchemy import Column, Integer, inspect
 
 from walle_rt.cloud.model.tables import Base
@@ -38,8 +38,8 @@ def keys(engine: Any) -> dict[str, Any]:
 
 
 def test_migrations_make_the_tables_of_the_model(database: str | None, tmp_path: Path) -> None:
-    with opened_desk(tmp_path, database) as desk:
-        engine = desk.state.database.engine
+    with opened_server(tmp_path, database) as local:
+        engine = local.state.database.engine
         assert differences(engine) == []
         expected = {
             name: (
@@ -56,9 +56,9 @@ def test_migrations_make_the_tables_of_the_model(database: str | None, tmp_path:
 
 def test_a_column_that_no_migration_adds_is_found(database: str | None, tmp_path: Path) -> None:
     table = Base.metadata.tables["devices"]
-    with opened_desk(tmp_path, database) as desk:
+    with opened_server(tmp_path, database) as local:
         table.append_column(Column("forgotten", Integer))
         try:
-            assert [each[0] for each in differences(desk.state.database.engine)] == ["add_column"]
+            assert [each[0] for each in differences(local.state.database.engine)] == ["add_column"]
         finally:
             table._columns.remove(table.c.forgotten)  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from cloud.servers import PASSWORD, Child, Desk, opened_desk
+from cloud.servers import PASSWORD, Child, LocalServer, opened_server
 from cloud.test_releases import EVERYBODY, Fleet, act, publish, start
 from waits import PATIENCE_S
 
@@ -23,86 +23,88 @@ FORM = {"Origin": "http://server", "Content-Type": "application/x-www-form-urlen
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with opened_desk(tmp_path) as made:
+def local(tmp_path: Path) -> Iterator[LocalServer]:
+    with opened_server(tmp_path) as made:
         made.done("POST", "/scenarios", json={"name": "shop"})
         yield made
 
 
-def visit(desk: Desk, path: str, token: str) -> Any:
-    return desk.ask("GET", path, headers={"Cookie": f"walle={token}"})
+def visit(local: LocalServer, path: str, token: str) -> Any:
+    return local.ask("GET", path, headers={"Cookie": f"walle={token}"})
 
 
-def post(desk: Desk, path: str, token: str = "", body: str = "", **headers: str) -> Any:
-    return desk.ask("POST", path, content=body, headers={**FORM, "Cookie": f"walle={token}", **headers})
+def post(local: LocalServer, path: str, token: str = "", body: str = "", **headers: str) -> Any:
+    return local.ask("POST", path, content=body, headers={**FORM, "Cookie": f"walle={token}", **headers})
 
 
-def test_logging_in_and_out(desk: Desk) -> None:
-    sent_away = desk.ask("GET", "/")
+def test_logging_in_and_out(local: LocalServer) -> None:
+    sent_away = local.ask("GET", "/")
     assert sent_away.status_code == 303 and sent_away.headers["location"] == "/login"
-    assert post(desk, "/login", body="name=boss&password=wrong").status_code == 401
-    done = post(desk, "/login", body=f"name=boss&password={PASSWORD}".replace(" ", "+"))
+    assert post(local, "/login", body="name=boss&password=wrong").status_code == 401
+    done = post(local, "/login", body=f"name=boss&password={PASSWORD}".replace(" ", "+"))
     assert done.status_code == 303
     cookie = done.headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=strict" in cookie
     token = re.match(r"walle=([^;]+)", cookie).group(1)  # type: ignore[union-attr]
-    assert visit(desk, "/", token).status_code == 200
-    assert post(desk, "/logout", token).status_code == 303
-    assert visit(desk, "/", token).status_code == 303
+    assert visit(local, "/", token).status_code == 200
+    assert post(local, "/logout", token).status_code == 303
+    assert visit(local, "/", token).status_code == 303
 
 
-def test_forms_of_other_sites_are_refused(desk: Desk) -> None:
+def test_forms_of_other_sites_are_refused(local: LocalServer) -> None:
     for origin in ("http://evil.example", "null", ""):
         for path in ("/login", "/logout", "/releases/rank-1/kill"):
-            assert post(desk, path, desk.admin, Origin=origin).status_code == 403, (origin, path)
-    assert post(desk, "/login", body="x" * 5000).status_code == 413
+            assert post(local, path, local.admin, Origin=origin).status_code == 403, (origin, path)
+    assert post(local, "/login", body="x" * 5000).status_code == 413
 
 
-def test_pages_show_what_there_is(desk: Desk) -> None:
-    assert "no version was published yet" in visit(desk, "/", desk.admin).text
-    publish(desk, "1.1.0")
-    release, fleet = start(desk, "1.1.0", EVERYBODY), Fleet(desk, 2)
+def test_pages_show_what_there_is(local: LocalServer) -> None:
+    assert "no version was published yet" in visit(local, "/", local.admin).text
+    publish(local, "1.1.0")
+    release, fleet = start(local, "1.1.0", EVERYBODY), Fleet(local, 2)
     for device, status in zip(fleet.devices, ("ok", "phase_error"), strict=True):
         fleet.send(device, release, "claim")
         fleet.send(device, release, status, phase="execute", error_type="Boom")
-    desk.clock.forward(20)
-    desk.state.turn()
-    page = visit(desk, "/", desk.admin).text
+    local.clock.forward(20)
+    local.state.turn()
+    page = visit(local, "/", local.admin).text
     assert "rank" in page and "1.1.0" in page and f"/releases/{release}" in page and "gray" in page
-    page = visit(desk, f"/releases/{release}", desk.admin).text
+    page = visit(local, f"/releases/{release}", local.admin).text
     assert all(f'action="/releases/{release}/{what}"' in page for what in ("pause", "halt", "kill"))
     plotted = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
     labels = [ElementTree.fromstring(each).attrib["aria-label"] for each in plotted]
     assert labels == ["share of devices over time", "reports per minute", "failures by phase"]
     assert "treated ok" in page and "Boom" in page
-    devices = visit(desk, "/devices", desk.admin).text
+    devices = visit(local, "/devices", local.admin).text
     assert all(device.id in devices for device in fleet.devices)
-    log = visit(desk, "/log", desk.admin).text
+    log = visit(local, "/log", local.admin).text
     assert "release.start" in log and "the chain holds" in log
 
 
-def test_buttons_do_what_they_say_for_whoever_may(desk: Desk) -> None:
-    publish(desk, "1.1.0")
-    release = start(desk, "1.1.0", EVERYBODY)
-    looks, nobody = desk.operator("looks", shop="viewer"), desk.operator("nobody")
-    assert "<button" not in visit(desk, f"/releases/{release}", looks).text.split("</header>")[1]
-    assert post(desk, f"/releases/{release}/halt", looks).status_code == 403
-    assert visit(desk, f"/releases/{release}", nobody).status_code == 403
-    assert visit(desk, "/devices", looks).status_code == 403
-    assert visit(desk, "/log", looks).status_code == 403
-    assert "no scenario that you may see" in visit(desk, "/", nobody).text
-    assert post(desk, f"/releases/{release}/halt", desk.operator("acts", shop="releaser")).status_code == 303
-    assert desk.done("GET", f"/releases/{release}")["state"] == "halted"
+def test_buttons_do_what_they_say_for_whoever_may(local: LocalServer) -> None:
+    publish(local, "1.1.0")
+    release = start(local, "1.1.0", EVERYBODY)
+    looks, nobody = local.operator("looks", shop="viewer"), local.operator("nobody")
+    assert "<button" not in visit(local, f"/releases/{release}", looks).text.split("</header>")[1]
+    assert post(local, f"/releases/{release}/halt", looks).status_code == 403
+    assert visit(local, f"/releases/{release}", nobody).status_code == 403
+    assert visit(local, "/devices", looks).status_code == 403
+    assert visit(local, "/log", looks).status_code == 403
+    assert "no scenario that you may see" in visit(local, "/", nobody).text
+    assert (
+        post(local, f"/releases/{release}/halt", local.operator("acts", shop="releaser")).status_code == 303
+    )
+    assert local.done("GET", f"/releases/{release}")["state"] == "halted"
 
 
-def test_nothing_that_was_typed_becomes_a_page(desk: Desk) -> None:
-    publish(desk, "1.1.0")
-    release = start(desk, "1.1.0", EVERYBODY)
-    act(desk, release, "halt", reason="<script>alert(1)</script>")
-    told = desk.ask("GET", "/<script>", headers={"Accept": "text/html"})
+def test_nothing_that_was_typed_becomes_a_page(local: LocalServer) -> None:
+    publish(local, "1.1.0")
+    release = start(local, "1.1.0", EVERYBODY)
+    act(local, release, "halt", reason="<script>alert(1)</script>")
+    told = local.ask("GET", "/<script>", headers={"Accept": "text/html"})
     assert told.status_code == 404 and "<script" not in told.text
     for path in ("/", f"/releases/{release}", "/log"):
-        page = visit(desk, path, desk.admin).text
+        page = visit(local, path, local.admin).text
         assert "<script" not in page and "&lt;script&gt;" in page
 
 
@@ -141,12 +143,12 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def listening(desk: Desk) -> Iterator[str]:
+def listening(local: LocalServer) -> Iterator[str]:
     """The server of a test on a port."""
     import uvicorn
 
     taken = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(desk.app, log_level="error", lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(local.app, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
     thread.start()
     try:
@@ -188,20 +190,20 @@ def test_the_first_log_in_in_a_browser(tmp_path: Path, browser: Any) -> None:
         child.kill()
 
 
-def test_every_page_in_a_browser(desk: Desk, browser: Any) -> None:
+def test_every_page_in_a_browser(local: LocalServer, browser: Any) -> None:
     from selenium.webdriver.common.by import By
 
     long = "ranking-of-" + "items-" * 8 + "all"
     for task in (long, "rank"):
-        publish(desk, "1.1.0", task)
+        publish(local, "1.1.0", task)
     given = {"task": long, "version": "1.1.0", "policy": "[release]\npolicy = 'device == \"Pixel 8\"'\n"}
-    gray = desk.done("POST", "/scenarios/shop/releases", json=given)["id"]
-    release, fleet = start(desk, "1.1.0", EVERYBODY), Fleet(desk, 1)
+    gray = local.done("POST", "/scenarios/shop/releases", json=given)["id"]
+    release, fleet = start(local, "1.1.0", EVERYBODY), Fleet(local, 1)
     fleet.send(fleet.devices[0], release, "claim")
     fleet.send(fleet.devices[0], release, "phase_error", phase="execute", error_type="Boom")
-    desk.clock.forward(60)
-    act(desk, release, "halt", reason="it went wrong")
-    with listening(desk) as url:
+    local.clock.forward(60)
+    act(local, release, "halt", reason="it went wrong")
+    with listening(local) as url:
         browser.get(url)
         fill_in(browser, "boss", PASSWORD)
         assert browser.current_url == f"{url}/"

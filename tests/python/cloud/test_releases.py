@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloud.servers import Clock, Desk, Device, opened_desk
+from cloud.servers import Clock, Device, LocalServer, opened_server
 
 from walle_rt import _core
 from walle_rt.cloud.release import Plan, Report, pack_reports
@@ -26,8 +26,8 @@ control = 0.25
 
 
 @pytest.fixture
-def desk(database: str | None, tmp_path: Path) -> Iterator[Desk]:
-    with opened_desk(tmp_path, database) as made:
+def local(database: str | None, tmp_path: Path) -> Iterator[LocalServer]:
+    with opened_server(tmp_path, database) as made:
         made.done("POST", "/scenarios", json={"name": "shop"})
         yield made
 
@@ -47,86 +47,86 @@ def packed(version: str, task: str = "rank", text: str = "code") -> tuple[bytes,
     return Package("shop", task, version, "0" * 64, files=files).to_bytes(), blobs
 
 
-def publish(desk: Desk, version: str, task: str = "rank", token: str | None = None) -> bytes:
+def publish(local: LocalServer, version: str, task: str = "rank", token: str | None = None) -> bytes:
     manifest, blobs = packed(version, task)
     for digest, content in blobs.items():
         where = f"/api/v1/scenarios/shop/blobs/{digest}"
-        assert desk.ask("PUT", where, token or desk.admin, content=content).is_success
-    told = desk.done("PUT", f"/scenarios/shop/tasks/{task}/versions/{version}", token, content=manifest)
+        assert local.ask("PUT", where, token or local.admin, content=content).is_success
+    told = local.done("PUT", f"/scenarios/shop/tasks/{task}/versions/{version}", token, content=manifest)
     assert told["sha256"] == hashlib.sha256(manifest).hexdigest()
     return manifest
 
 
-def start(desk: Desk, version: str, policy: str = POLICY) -> str:
+def start(local: LocalServer, version: str, policy: str = POLICY) -> str:
     given = {"task": "rank", "version": version, "policy": policy}
-    made = desk.done("POST", "/scenarios/shop/releases", json=given)
-    desk.state.turn()
+    made = local.done("POST", "/scenarios/shop/releases", json=given)
+    local.state.turn()
     return str(made["id"])
 
 
-def act(desk: Desk, release: str, what: str, **more: Any) -> Any:
-    told = desk.done("POST", f"/releases/{release}/{what}", json=more)
-    desk.state.turn()
+def act(local: LocalServer, release: str, what: str, **more: Any) -> Any:
+    told = local.done("POST", f"/releases/{release}/{what}", json=more)
+    local.state.turn()
     return told
 
 
-def plan(desk: Desk) -> Any:
+def plan(local: LocalServer) -> Any:
     """The plan that is signed and out."""
-    epoch = desk.done("GET", "/epoch")
-    targets = desk.state.settings.folder / "repository" / "targets" / "director"
+    epoch = local.done("GET", "/epoch")
+    targets = local.state.settings.folder / "repository" / "targets" / "director"
     content = (targets / f"{epoch['sha256']}.plan.wale").read_bytes()
-    served = desk.ask("GET", f"/v1/tuf/targets/director/{epoch['sha256']}.plan.wale")
+    served = local.ask("GET", f"/v1/tuf/targets/director/{epoch['sha256']}.plan.wale")
     assert served.content == content and hashlib.sha256(content).hexdigest() == epoch["sha256"]
     made = Plan(content)
     assert made.epoch == epoch["epoch"]
     return made
 
 
-def test_a_version_means_the_same_bytes_for_ever(desk: Desk) -> None:
-    manifest = publish(desk, "1.0.0")
-    assert publish(desk, "1.0.0") == manifest
-    [row] = desk.done("GET", "/scenarios/shop/tasks/rank/versions")
+def test_a_version_means_the_same_bytes_for_ever(local: LocalServer) -> None:
+    manifest = publish(local, "1.0.0")
+    assert publish(local, "1.0.0") == manifest
+    [row] = local.done("GET", "/scenarios/shop/tasks/rank/versions")
     assert row["version"] == "1.0.0" and row["path"] == "shop/rank/rank-1.0.0.walp"
     where = "/api/v1/scenarios/shop/tasks/rank/versions/1.0.0"
     other, blobs = packed("1.0.0", text="other code")
-    assert desk.ask("PUT", where, desk.admin, content=other).status_code == 409  # files that are not there
+    assert local.ask("PUT", where, local.admin, content=other).status_code == 409  # files that are not there
     for digest, content in blobs.items():
-        desk.ask("PUT", f"/api/v1/scenarios/shop/blobs/{digest}", desk.admin, content=content)
-    refused = desk.ask("PUT", where, desk.admin, content=other)
+        local.ask("PUT", f"/api/v1/scenarios/shop/blobs/{digest}", local.admin, content=content)
+    refused = local.ask("PUT", where, local.admin, content=other)
     assert refused.status_code == 400 and "other bytes" in refused.json()["given"]
-    assert desk.ask("PUT", where, desk.admin, content=packed("1.0.0", "other")[0]).status_code == 400
+    assert local.ask("PUT", where, local.admin, content=packed("1.0.0", "other")[0]).status_code == 400
     for content in (b"", b"WALP", manifest[:-1], manifest + b"x", random.Random(3).randbytes(400)):
-        assert desk.ask("PUT", where, desk.admin, content=content).status_code == 400
-    assert [task["newest"] for task in desk.done("GET", "/scenarios/shop/tasks")] == ["1.0.0"]
+        assert local.ask("PUT", where, local.admin, content=content).status_code == 400
+    assert [task["newest"] for task in local.done("GET", "/scenarios/shop/tasks")] == ["1.0.0"]
 
 
-def test_a_release_from_start_to_full(desk: Desk) -> None:
-    publish(desk, "1.0.0")
-    release = start(desk, "1.0.0")
-    assert plan(desk).epoch == 1
-    told = desk.done("GET", f"/releases/{release}")
+def test_a_release_from_start_to_full(local: LocalServer) -> None:
+    publish(local, "1.0.0")
+    release = start(local, "1.0.0")
+    assert plan(local).epoch == 1
+    told = local.done("GET", f"/releases/{release}")
     assert told["state"] == "gray" and told["progress"]["share"] == pytest.approx(0.5, abs=0.02)
-    desk.clock.forward(30)
-    assert desk.done("GET", f"/releases/{release}")["progress"]["share"] == pytest.approx(0.75, abs=0.02)
-    assert act(desk, release, "pause", reason="lunch")["state"] == "paused"
-    assert desk.done("GET", f"/releases/{release}")["reason"] == "lunch"
-    assert act(desk, release, "resume")["state"] == "gray"
-    assert act(desk, release, "full")["state"] == "full"
-    assert plan(desk).epoch == 4
-    wrong = desk.ask("POST", f"/api/v1/releases/{release}/resume", desk.admin, json={})
+    local.clock.forward(30)
+    assert local.done("GET", f"/releases/{release}")["progress"]["share"] == pytest.approx(0.75, abs=0.02)
+    assert act(local, release, "pause", reason="lunch")["state"] == "paused"
+    assert local.done("GET", f"/releases/{release}")["reason"] == "lunch"
+    assert act(local, release, "resume")["state"] == "gray"
+    assert act(local, release, "full")["state"] == "full"
+    assert plan(local).epoch == 4
+    wrong = local.ask("POST", f"/api/v1/releases/{release}/resume", local.admin, json={})
     assert wrong.status_code == 400 and "paused" in wrong.json()["expected"]
-    acts = [row["act"] for row in desk.done("GET", "/audit")["entries"]]
+    acts = [row["act"] for row in local.done("GET", "/audit")["entries"]]
     assert acts[:5] == ["release.full", "release.resume", "release.pause", "release.start", "release.draft"]
-    assert desk.done("GET", "/audit")["broken"] is None
+    assert local.done("GET", "/audit")["broken"] is None
 
 
-def test_releases_that_are_refused(desk: Desk) -> None:
-    publish(desk, "1.0.0")
-    publish(desk, "1.1.0")
+def test_releases_that_are_refused(local: LocalServer) -> None:
+    publish(local, "1.0.0")
+    publish(local, "1.1.0")
 
     def refused(version: str, policy: str = "") -> str:
         given = {"task": "rank", "version": version, "policy": policy}
-        reply = desk.ask("POST", "/api/v1/scenarios/shop/releases", desk.admin, json=given)
+        reply = local.ask("POST", "/api/v1/scenarios/shop/releases", local.admin, json=given)
         assert reply.status_code == 400, reply.text
         return str(reply.json()["given"])
 
@@ -138,19 +138,19 @@ def test_releases_that_are_refused(desk: Desk) -> None:
     refused("1.0.0", '[release]\nversion = "1.1.0"')
     refused("1.0.0", "release = 3")
     refused("1.0.0", "[ramp]\nseconds = 1979-05-27")
-    assert desk.done("GET", "/scenarios/shop/releases") == []
-    start(desk, "1.0.0")
+    assert local.done("GET", "/scenarios/shop/releases") == []
+    start(local, "1.0.0")
     assert "is gray" in refused("1.1.0")
-    assert len(desk.done("GET", "/scenarios/shop/releases")) == 1
-    assert desk.ask("GET", "/api/v1/releases/rank-99", desk.admin).status_code == 404
+    assert len(local.done("GET", "/scenarios/shop/releases")) == 1
+    assert local.ask("GET", "/api/v1/releases/rank-99", local.admin).status_code == 404
 
 
 class Fleet:
     """Enrolled devices that claim and report."""
 
-    def __init__(self, desk: Desk, count: int) -> None:
-        self.desk = desk
-        self.devices = [desk.device() for _ in range(count)]
+    def __init__(self, local: LocalServer, count: int) -> None:
+        self.local = local
+        self.devices = [local.device() for _ in range(count)]
         self.seq = {device.id: 0 for device in self.devices}
 
     def send(self, device: Device, release: str, status: str, seq: int | None = None, **more: Any) -> Any:
@@ -160,8 +160,8 @@ class Fleet:
         pseudonym = _core.policy.device_pseudonym(device.id)
         report = Report(pseudonym, release, "shop", "rank", "1.1.0", status=status, seq=seq, epoch=1, **more)
         body = pack_reports([report])
-        proof = device.proof("POST", "/v1/reports", body, self.desk.clock())
-        return self.desk.ask("POST", "/v1/reports", content=body, headers=proof)
+        proof = device.proof("POST", "/v1/reports", body, self.local.clock())
+        return self.local.ask("POST", "/v1/reports", content=body, headers=proof)
 
 
 EVERYBODY = (
@@ -169,9 +169,9 @@ EVERYBODY = (
 )
 
 
-def test_reports_are_counted_once(desk: Desk) -> None:
-    publish(desk, "1.1.0")
-    release, fleet = start(desk, "1.1.0", EVERYBODY), Fleet(desk, 3)
+def test_reports_are_counted_once(local: LocalServer) -> None:
+    publish(local, "1.1.0")
+    release, fleet = start(local, "1.1.0", EVERYBODY), Fleet(local, 3)
     ann, bob, _ = fleet.devices
     assert fleet.send(ann, release, "claim").status_code == 200
     assert fleet.send(ann, release, "claim").status_code == 200  # asking again is harmless
@@ -181,148 +181,148 @@ def test_reports_are_counted_once(desk: Desk) -> None:
     fleet.send(bob, release, "claim")
     more = {"phase": "execute", "error_type": "ValueError"}
     assert fleet.send(bob, release, "phase_error", failures=1, **more).json()["taken"] == 1
-    told = desk.done("GET", f"/releases/{release}")
+    told = local.done("GET", f"/releases/{release}")
     assert told["reports"] == {"treated": {"claim": 3, "ok": 1, "phase_error": 1}}
     assert (told["progress"]["good"], told["progress"]["bad"], told["progress"]["outstanding"]) == (1, 1, 0)
-    [failure] = desk.done("GET", f"/releases/{release}/failures")
+    [failure] = local.done("GET", f"/releases/{release}/failures")
     assert (failure["phase"], failure["error"]) == ("execute", "ValueError")
-    minutes = desk.done("GET", f"/releases/{release}/minutes")
+    minutes = local.done("GET", f"/releases/{release}/minutes")
     assert sum(row["count"] for row in minutes) == 5
     assert fleet.send(ann, "rank-77", "ok").json()["taken"] == 0
 
 
-def test_reports_that_are_refused(desk: Desk) -> None:
-    publish(desk, "1.1.0")
-    release, fleet = start(desk, "1.1.0", EVERYBODY), Fleet(desk, 2)
+def test_reports_that_are_refused(local: LocalServer) -> None:
+    publish(local, "1.1.0")
+    release, fleet = start(local, "1.1.0", EVERYBODY), Fleet(local, 2)
     ann, bob = fleet.devices
     body = pack_reports([Report(_core.policy.device_pseudonym(bob.id), release, "shop", "rank", seq=1)])
-    others = desk.ask(
-        "POST", "/v1/reports", content=body, headers=ann.proof("POST", "/v1/reports", body, desk.clock())
+    others = local.ask(
+        "POST", "/v1/reports", content=body, headers=ann.proof("POST", "/v1/reports", body, local.clock())
     )
     assert others.status_code == 400 and "another device" in others.json()["given"]
-    assert desk.ask("POST", "/v1/reports", content=body).status_code == 401
+    assert local.ask("POST", "/v1/reports", content=body).status_code == 401
     for content in (b"", b"x" * 50, body[:-1], body + b"x"):
-        proof = bob.proof("POST", "/v1/reports", content, desk.clock())
-        assert desk.ask("POST", "/v1/reports", content=content, headers=proof).status_code == 400
+        proof = bob.proof("POST", "/v1/reports", content, local.clock())
+        assert local.ask("POST", "/v1/reports", content=content, headers=proof).status_code == 400
     large = b"x" * (256 * 1024 + 1)
-    proof = bob.proof("POST", "/v1/reports", large, desk.clock())
-    assert desk.ask("POST", "/v1/reports", content=large, headers=proof).status_code == 413
+    proof = bob.proof("POST", "/v1/reports", large, local.clock())
+    assert local.ask("POST", "/v1/reports", content=large, headers=proof).status_code == 413
 
 
 def test_a_failing_release_is_halted_and_survives_a_restart(database: str | None, tmp_path: Path) -> None:
     clock = Clock()
-    with opened_desk(tmp_path, database, clock=clock) as desk:
-        desk.done("POST", "/scenarios", json={"name": "shop"})
-        publish(desk, "1.0.0")
-        act(desk, start(desk, "1.0.0", EVERYBODY), "full")
-        publish(desk, "1.1.0")
-        release, fleet = start(desk, "1.1.0", EVERYBODY), Fleet(desk, 12)
+    with opened_server(tmp_path, database, clock=clock) as local:
+        local.done("POST", "/scenarios", json={"name": "shop"})
+        publish(local, "1.0.0")
+        act(local, start(local, "1.0.0", EVERYBODY), "full")
+        publish(local, "1.1.0")
+        release, fleet = start(local, "1.1.0", EVERYBODY), Fleet(local, 12)
         for device in fleet.devices[:4]:
             assert fleet.send(device, release, "claim").status_code == 200
             fleet.send(device, release, "install_error", phase="verify", error_type="ModelError")
         for device in fleet.devices[4:]:
             assert fleet.send(device, release, "claim").status_code == 200
-        told = desk.done("GET", f"/releases/{release}")
+        told = local.done("GET", f"/releases/{release}")
         assert told["state"] == "gray" and told["progress"]["outstanding"] == 8
         before = told["progress"]["evidence"]
-        desk.reopen()  # the eight that were let in are still waited for
-        told = desk.done("GET", f"/releases/{release}")
+        local.reopen()  # the eight that were let in are still waited for
+        told = local.done("GET", f"/releases/{release}")
         assert told["progress"]["outstanding"] == 8 and told["progress"]["evidence"] == before
-        desk.clock.forward(31)
-        desk.state.turn()
-        told = desk.done("GET", f"/releases/{release}")
+        local.clock.forward(31)
+        local.state.turn()
+        told = local.done("GET", f"/releases/{release}")
         assert told["state"] == "halted" and told["progress"]["missing"] > 0 and "failures" in told["reason"]
         assert fleet.send(fleet.devices[0], release, "claim").status_code == 429
-        assert desk.done("GET", "/audit")["entries"][0]["who"] == "guard"
-        epoch = desk.done("GET", "/epoch")["epoch"]
-        made = act(desk, release, "rollback", reason="broken")
+        assert local.done("GET", "/audit")["entries"][0]["who"] == "guard"
+        epoch = local.done("GET", "/epoch")["epoch"]
+        made = act(local, release, "rollback", reason="broken")
         assert made["version"] == "1.0.0" and made["state"] == "full" and made["replaces"] == release
-        assert desk.done("GET", f"/releases/{release}")["state"] == "rolled_back"
-        assert plan(desk).epoch == epoch + 1
-        assert desk.done("GET", "/audit")["broken"] is None
+        assert local.done("GET", f"/releases/{release}")["state"] == "rolled_back"
+        assert plan(local).epoch == epoch + 1
+        assert local.done("GET", "/audit")["broken"] is None
 
 
-def test_a_release_that_was_good_is_full_by_its_policy(desk: Desk) -> None:
-    publish(desk, "1.1.0")
-    release = start(desk, "1.1.0", EVERYBODY.replace("[guard]", "full_after = 60\n[guard]"))
-    fleet, epoch = Fleet(desk, 1), plan(desk).epoch
+def test_a_release_that_was_good_is_full_by_its_policy(local: LocalServer) -> None:
+    publish(local, "1.1.0")
+    release = start(local, "1.1.0", EVERYBODY.replace("[guard]", "full_after = 60\n[guard]"))
+    fleet, epoch = Fleet(local, 1), plan(local).epoch
     fleet.send(fleet.devices[0], release, "claim")
     fleet.send(fleet.devices[0], release, "ok")
-    desk.clock.forward(59)
-    desk.reopen()
-    desk.state.turn()
-    assert desk.done("GET", f"/releases/{release}")["state"] == "gray"
-    desk.clock.forward(2)
-    desk.state.turn()
-    assert desk.done("GET", f"/releases/{release}")["state"] == "full"
-    assert plan(desk).epoch == epoch + 1
-    entry = desk.done("GET", "/audit")["entries"][0]
+    local.clock.forward(59)
+    local.reopen()
+    local.state.turn()
+    assert local.done("GET", f"/releases/{release}")["state"] == "gray"
+    local.clock.forward(2)
+    local.state.turn()
+    assert local.done("GET", f"/releases/{release}")["state"] == "full"
+    assert plan(local).epoch == epoch + 1
+    entry = local.done("GET", "/audit")["entries"][0]
     assert (entry["who"], entry["act"], entry["subject"]) == ("policy", "release.full", release)
-    assert desk.done("GET", "/epoch")["reason"] == "policy" and desk.done("GET", "/audit")["broken"] is None
+    assert local.done("GET", "/epoch")["reason"] == "policy" and local.done("GET", "/audit")["broken"] is None
 
 
-def test_a_kill_and_its_end(desk: Desk) -> None:
-    publish(desk, "1.0.0")
-    release = start(desk, "1.0.0", EVERYBODY)
+def test_a_kill_and_its_end(local: LocalServer) -> None:
+    publish(local, "1.0.0")
+    release = start(local, "1.0.0", EVERYBODY)
     told = []
-    desk.state.releases._announce = lambda epoch, urgent: told.append((epoch, urgent))
-    assert act(desk, release, "kill", reason="now")["progress"]["killed"]
+    local.state.releases._announce = lambda epoch, urgent: told.append((epoch, urgent))
+    assert act(local, release, "kill", reason="now")["progress"]["killed"]
     assert told == [(2, True)]
-    assert not act(desk, release, "revive")["progress"]["killed"]
+    assert not act(local, release, "revive")["progress"]["killed"]
     assert told == [(2, True), (3, False)]
 
 
-def test_a_plan_that_was_not_signed_is_signed_at_the_next_start(desk: Desk) -> None:
-    publish(desk, "1.0.0")
+def test_a_plan_that_was_not_signed_is_signed_at_the_next_start(local: LocalServer) -> None:
+    publish(local, "1.0.0")
     given = {"task": "rank", "version": "1.0.0", "policy": POLICY}
-    desk.done("POST", "/scenarios/shop/releases", json=given)  # and the process dies before the loop turns
-    assert desk.done("GET", "/epoch")["epoch"] == 0
-    desk.reopen()
-    desk.state.turn()
-    assert plan(desk).epoch == 1
+    local.done("POST", "/scenarios/shop/releases", json=given)  # and the process dies before the loop turns
+    assert local.done("GET", "/epoch")["epoch"] == 0
+    local.reopen()
+    local.state.turn()
+    assert plan(local).epoch == 1
 
 
-def test_a_write_that_fails_changes_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(desk, "1.0.0")
-    release = start(desk, "1.0.0")
+def test_a_write_that_fails_changes_nothing(local: LocalServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish(local, "1.0.0")
+    release = start(local, "1.0.0")
 
     def full_disk(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as broken:
-        broken.setattr(type(desk.state.releases), "_new_epoch", full_disk)
-        reply = desk.ask("POST", f"/api/v1/releases/{release}/pause", desk.admin, json={})
+        broken.setattr(type(local.state.releases), "_new_epoch", full_disk)
+        reply = local.ask("POST", f"/api/v1/releases/{release}/pause", local.admin, json={})
         assert reply.status_code == 500 and "No space" not in reply.text
-    assert desk.done("GET", f"/releases/{release}")["state"] == "gray"
-    assert act(desk, release, "pause")["state"] == "paused"
-    assert plan(desk).epoch == 2
+    assert local.done("GET", f"/releases/{release}")["state"] == "gray"
+    assert act(local, release, "pause")["state"] == "paused"
+    assert plan(local).epoch == 2
 
 
-def test_signatures_are_made_anew_in_time(desk: Desk) -> None:
-    before = desk.state.repository.expires("timestamp")
-    assert not desk.state.sign_again_if_due()
-    desk.clock.forward(9 * 3600)
-    desk.state.turn()
-    assert desk.state.repository.expires("timestamp") > before
+def test_signatures_are_made_anew_in_time(local: LocalServer) -> None:
+    before = local.state.repository.expires("timestamp")
+    assert not local.state.sign_again_if_due()
+    local.clock.forward(9 * 3600)
+    local.state.turn()
+    assert local.state.repository.expires("timestamp") > before
 
 
-def test_replies_tell_devices_to_come(desk: Desk) -> None:
+def test_replies_tell_devices_to_come(local: LocalServer) -> None:
     header = _core.policy.profile_header(
         app="shop", app_version="1.2.3", os="linux", os_version="12.0", device="x", op_set="", vm="",
         device_id="d-1", ram_mb=4096,
     )  # fmt: skip
 
     def told(given: str) -> str | None:
-        return desk.ask("GET", "/v1/device", headers={"X-Walle": given}).headers.get("x-walle-up")
+        return local.ask("GET", "/v1/device", headers={"X-Walle": given}).headers.get("x-walle-up")
 
     assert told(header) is None  # nothing was released
-    publish(desk, "1.0.0")
-    start(desk, "1.0.0", EVERYBODY.replace("1.0\n", "1.0\n"))
+    publish(local, "1.0.0")
+    start(local, "1.0.0", EVERYBODY.replace("1.0\n", "1.0\n"))
     assert told(header) == "1"
-    assert desk.ask("GET", "/v1/device").headers.get("x-walle-up") is None
+    assert local.ask("GET", "/v1/device").headers.get("x-walle-up") is None
     for damaged in ("x", header[:-1], header + "A", "!" * 48):
         assert told(damaged) is None
     assert (
-        desk.ask("GET", "/v1/tuf/metadata/timestamp.json", headers={"X-Walle": header}).headers["x-walle-up"]
+        local.ask("GET", "/v1/tuf/metadata/timestamp.json", headers={"X-Walle": header}).headers["x-walle-up"]
         == "1"
     )

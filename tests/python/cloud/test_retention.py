@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from cloud.servers import opened_desk
+from cloud.servers import opened_server
 from cloud.test_sink import batch, message, said
 
 from walle_rt import ArgumentError, _core
@@ -120,16 +120,16 @@ def test_the_server_sweeps_once_a_minute_and_counts(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "retention.toml").write_text('["t/f"]\nrows = 1\n')
     assert read_limits(folder / "retention.toml") == {"t/f": Limit(rows=1)}
-    with opened_desk(tmp_path) as desk:
+    with opened_server(tmp_path) as local:
         stored(folder / "features.db", 1, 2, 3, at=0).close()
-        desk.state.turn()
+        local.state.turn()
         assert left(folder / "features.db") == [3]
         stored(folder / "features.db", 4, at=0).close()
-        desk.clock.forward(59)
-        desk.state.turn()
+        local.clock.forward(59)
+        local.state.turn()
         assert left(folder / "features.db") == [3, 4]
-        desk.clock.forward(1)
-        desk.state.turn()
+        local.clock.forward(1)
+        local.state.turn()
         assert left(folder / "features.db") == [4]
-        told = desk.ask("GET", "/metrics", desk.admin).text
+        told = local.ask("GET", "/metrics", local.admin).text
         assert 'walle_feature_rows_deleted_total{feature="t/f"} 3.0' in told

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from cloud.servers import Desk, opened_desk
+from cloud.servers import LocalServer, opened_server
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 schemathesis = pytest.importorskip("schemathesis", reason="no package 'schemathesis' (the extra [dev])")
@@ -16,24 +16,24 @@ EXAMPLES = 12  # per route; 500 of them found nothing more
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    with opened_desk(tmp_path_factory.mktemp("made-up")) as made:
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
+    with opened_server(tmp_path_factory.mktemp("made-up")) as made:
         made.done("POST", "/scenarios", json={"name": "shop"})
         yield made
 
 
-def test_no_answer_is_a_500(desk: Desk) -> None:
+def test_no_answer_is_a_500(local: LocalServer) -> None:
     print(f"seed {SEED}")
-    schema = schemathesis.openapi.from_dict(desk.ask("GET", "/api/v1/openapi.json").json())
+    schema = schemathesis.openapi.from_dict(local.ask("GET", "/api/v1/openapi.json").json())
     asked: dict[str, int] = {}
     for result in schema.get_all_operations():
         operation = result.ok()
         if operation.path not in ("/api/v1/logout", "/api/v1/login"):  # ends our session; slow by design
-            asked[operation.label] = ask_often(desk, operation)
+            asked[operation.label] = ask_often(local, operation)
     assert len(asked) > 30 and sum(asked.values()) > 5 * len(asked)
 
 
-def ask_often(desk: Desk, operation: Any) -> int:
+def ask_often(local: LocalServer, operation: Any) -> int:
     count = 0
 
     @seed(SEED)
@@ -48,7 +48,7 @@ def ask_often(desk: Desk, operation: Any) -> int:
     def ask(case: Any) -> None:
         nonlocal count
         count += 1
-        reply = send(desk, case)
+        reply = send(local, case)
         told = (operation.label, case.path_parameters, case.query, case.body, reply.text)
         assert reply.status_code < 500, told
 
@@ -56,7 +56,7 @@ def ask_often(desk: Desk, operation: Any) -> int:
     return count
 
 
-def send(desk: Desk, case: Any) -> Any:
+def send(local: LocalServer, case: Any) -> Any:
     words = case.as_transport_kwargs(base_url="http://server")
     words.pop("cookies", None)
-    return desk.ask(words.pop("method"), words.pop("url"), desk.admin, **words)
+    return local.ask(words.pop("method"), words.pop("url"), local.admin, **words)

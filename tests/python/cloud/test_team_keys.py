@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloud.servers import Desk, opened_desk
+from cloud.servers import LocalServer, opened_server
 from cloud.test_releases import packed
 from tuf.api.metadata import Metadata, TargetFile
 from tuf.ngclient import Updater
@@ -25,18 +25,18 @@ DAYS = 90
 class Team:
     """Its key, and a server that has the scenario."""
 
-    def __init__(self, desk: Desk, folder: Path, scheme: Scheme = Scheme.ED25519) -> None:
-        self.desk, self.keys = desk, KeyFolder(folder)
+    def __init__(self, local: LocalServer, folder: Path, scheme: Scheme = Scheme.ED25519) -> None:
+        self.local, self.keys = local, KeyFolder(folder)
         self.first = first_role(self.keys, scheme, self.now(), DAYS)
 
     def now(self) -> datetime:
-        return datetime.fromtimestamp(self.desk.clock(), UTC)
+        return datetime.fromtimestamp(self.local.clock(), UTC)
 
     def add(self) -> None:
-        self.desk.done("POST", "/scenarios", json={"name": "shop", "team": self.first})
+        self.local.done("POST", "/scenarios", json={"name": "shop", "team": self.first})
 
     def signed(self, version: str, manifest: bytes) -> str:
-        told = self.desk.done("GET", "/scenarios/shop/role")
+        told = self.local.done("GET", "/scenarios/shop/role")
         assert told["keyids"] == [self.first["keyid"]] and not told["held"]
         path = f"shop/rank/rank-{version}.walp"
         return next_role(told["role"], path, manifest, [self.keys], told["keyids"], self.now(), DAYS)
@@ -45,40 +45,40 @@ class Team:
         manifest, blobs = packed(version)
         for digest, content in blobs.items():
             where = f"/api/v1/scenarios/shop/blobs/{digest}"
-            assert self.desk.ask("PUT", where, self.desk.admin, content=content).is_success
+            assert self.local.ask("PUT", where, self.local.admin, content=content).is_success
         return manifest
 
     def send(self, version: str, manifest: bytes, role: str) -> Any:
         given = {"manifest": base64.b64encode(manifest).decode(), "role": role}
         where = f"/api/v1/scenarios/shop/tasks/rank/versions/{version}/signed"
-        return self.desk.ask("PUT", where, self.desk.admin, json=given)
+        return self.local.ask("PUT", where, self.local.admin, json=given)
 
     def publish(self, version: str) -> Any:
         manifest = self.upload(version)
         return self.send(version, manifest, self.signed(version, manifest))
 
     def listed(self) -> list[str]:
-        role = json.loads(self.desk.done("GET", "/scenarios/shop/role")["role"])
+        role = json.loads(self.local.done("GET", "/scenarios/shop/role")["role"])
         return sorted(path.rpartition("-")[2].removesuffix(".walp") for path in role["signed"]["targets"])
 
 
 @pytest.fixture
 def team(database: str | None, tmp_path: Path) -> Iterator[Team]:
-    with opened_desk(tmp_path, database) as desk:
-        made = Team(desk, tmp_path / "team")
+    with opened_server(tmp_path, database) as local:
+        made = Team(local, tmp_path / "team")
         made.add()
         yield made
 
 
 def test_a_version_that_its_team_has_signed_is_one_that_devices_believe(team: Team, tmp_path: Path) -> None:
-    assert not (team.desk.state.settings.folder / "keys" / "scenarios" / "shop").exists()
+    assert not (team.local.state.settings.folder / "keys" / "scenarios" / "shop").exists()
     for at in range(4):
         assert team.publish(f"1.{at}.0").status_code == 200
     assert team.listed() == ["1.1.0", "1.2.0", "1.3.0"], "the last three"
     assert team.publish("1.3.0").status_code == 200, "the same again renews the signature"
-    role = json.loads(team.desk.done("GET", "/scenarios/shop/role")["role"])
+    role = json.loads(team.local.done("GET", "/scenarios/shop/role")["role"])
     assert role["signed"]["version"] == 6
-    repository = team.desk.state.settings.folder / "repository"
+    repository = team.local.state.settings.folder / "repository"
 
     class Files:
         def download_bytes(self, url: str, most: int) -> bytes:
@@ -109,7 +109,7 @@ def test_a_version_that_its_team_has_signed_is_one_that_devices_believe(team: Te
 def test_the_server_cannot_publish_what_the_team_has_not_signed(team: Team) -> None:
     manifest = team.upload("1.0.0")
     where = "/api/v1/scenarios/shop/tasks/rank/versions/1.0.0"
-    refused = team.desk.ask("PUT", where, team.desk.admin, content=manifest)
+    refused = team.local.ask("PUT", where, team.local.admin, content=manifest)
     assert refused.status_code == 400 and "at least 1" in refused.json()["expected"]
     assert team.listed() == []
     assert team.publish("1.0.0").status_code == 200
@@ -146,8 +146,8 @@ SPOILS: dict[str, tuple[str, Spoil]] = {
 @pytest.mark.parametrize("name", SPOILS)
 def test_roles_that_are_refused_though_signed(name: str, tmp_path: Path) -> None:
     expected, spoil = SPOILS[name]
-    with opened_desk(tmp_path) as desk:
-        team = Team(desk, tmp_path / "team")
+    with opened_server(tmp_path) as local:
+        team = Team(local, tmp_path / "team")
         team.add()
         assert team.publish("1.0.0").status_code == 200
         manifest = team.upload("1.1.0")
@@ -156,11 +156,11 @@ def test_roles_that_are_refused_though_signed(name: str, tmp_path: Path) -> None
         spoil(metadata, team)
         metadata.signatures.clear()
         metadata.sign(team.keys.signer(team.first["keyid"]))
-        before = sorted((desk.state.settings.folder / "repository").rglob("*"))
+        before = sorted((local.state.settings.folder / "repository").rglob("*"))
         refused = team.send("1.1.0", manifest, metadata.to_bytes().decode())
         assert refused.status_code == 400, refused.text
         assert expected in refused.json()["expected"] + refused.json()["given"], refused.text
-        assert sorted((desk.state.settings.folder / "repository").rglob("*")) == before
+        assert sorted((local.state.settings.folder / "repository").rglob("*")) == before
         assert team.send("1.1.0", manifest, good).status_code == 200
 
 
@@ -180,38 +180,38 @@ def test_roles_that_somebody_else_has_signed_are_refused(team: Team, tmp_path: P
         assert team.send("1.0.0", manifest, role).status_code == 400
     given = {"manifest": "@@", "role": good}
     where = "/api/v1/scenarios/shop/tasks/rank/versions/1.0.0/signed"
-    assert team.desk.ask("PUT", where, team.desk.admin, json=given).status_code == 400
+    assert team.local.ask("PUT", where, team.local.admin, json=given).status_code == 400
     assert team.listed() == [] and team.send("1.0.0", manifest, good).status_code == 200
     with pytest.raises(ArgumentError, match="no key of the scenario"):
-        told = team.desk.done("GET", "/scenarios/shop/role")
+        told = team.local.done("GET", "/scenarios/shop/role")
         next_role(told["role"], "shop/rank/rank-2.0.0.walp", b"", [other], told["keyids"], team.now(), DAYS)
 
 
 @pytest.mark.parametrize("scheme", list(Scheme))
 def test_keys_of_every_kind_and_none_else(scheme: Scheme, tmp_path: Path) -> None:
-    with opened_desk(tmp_path) as desk:
-        team = Team(desk, tmp_path / "team", scheme)
+    with opened_server(tmp_path) as local:
+        team = Team(local, tmp_path / "team", scheme)
         wrong: list[dict[str, Any]] = []
         for change in (
             {"keyid": "0" * 64},
             {"key": {}},
             {"key": {**team.first["key"], "scheme": "rsa-pkcs1v15-sha256"}},
             {"role": "{}"},
-            {"role": Team(desk, tmp_path / "another", scheme).first["role"]},
+            {"role": Team(local, tmp_path / "another", scheme).first["role"]},
         ):
             wrong.append({**copy.deepcopy(team.first), **change})
         for given in wrong:
-            reply = desk.ask("POST", "/api/v1/scenarios", desk.admin, json={"name": "shop", "team": given})
+            reply = local.ask("POST", "/api/v1/scenarios", local.admin, json={"name": "shop", "team": given})
             assert reply.status_code == 400, reply.text
         team.add()
         assert team.publish("1.0.0").status_code == 200 and team.listed() == ["1.0.0"]
 
 
 def test_the_servers_own_scenarios_are_signed_anew_in_time(tmp_path: Path) -> None:
-    with opened_desk(tmp_path) as desk:
-        desk.done("POST", "/scenarios", json={"name": "shop"})
+    with opened_server(tmp_path) as local:
+        local.done("POST", "/scenarios", json={"name": "shop"})
         for days, anew in ((59, False), (2, True)):
-            before = desk.state.repository.expires("shop")
-            desk.clock.forward(days * 86400)
-            desk.state.turn()
-            assert (desk.state.repository.expires("shop") > before) == anew
+            before = local.state.repository.expires("shop")
+            local.clock.forward(days * 86400)
+            local.state.turn()
+            assert (local.state.repository.expires("shop") > before) == anew

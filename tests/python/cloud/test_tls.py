@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from cloud.servers import Child, Device, opened_desk
+from cloud.servers import Child, Device, opened_server
 from commands import run_walle
 from waits import PATIENCE_S, until
 
@@ -145,13 +145,13 @@ def test_a_code_goes_to_no_other_machine_in_the_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"plain_enrolment": True}, {"public_https": True}])
 def test_the_server_refuses_a_code_that_came_in_the_open(tmp_path: Path, settings: dict[str, bool]) -> None:
-    with opened_desk(tmp_path, **settings) as desk:
-        made, code = Device(), desk.done("POST", "/device-codes", json={})["codes"][0]
+    with opened_server(tmp_path, **settings) as local:
+        made, code = Device(), local.done("POST", "/device-codes", json={})["codes"][0]
         body = json.dumps({"code": code, "csr": made.request()}).encode()
 
         def enrolled(client: str, scheme: str = "http") -> int:
-            asking = desk.raw("POST", "/v1/enrol", body, {}, client=client, scheme=scheme)
-            return int(desk.wait(asking)[0])
+            asking = local.raw("POST", "/v1/enrol", body, {}, client=client, scheme=scheme)
+            return int(local.wait(asking)[0])
 
         if not settings:
             for client in ("10.0.0.9", "192.168.1.4", "fe80::1", "not an address"):
@@ -164,10 +164,10 @@ def test_the_server_refuses_a_code_that_came_in_the_open(tmp_path: Path, setting
 
 @pytest.mark.parametrize("client", ["127.0.0.1", "::1"])
 def test_this_machine_enrols_in_the_open(tmp_path: Path, client: str) -> None:
-    with opened_desk(tmp_path) as desk:
-        code = desk.done("POST", "/device-codes", json={})["codes"][0]
+    with opened_server(tmp_path) as local:
+        code = local.done("POST", "/device-codes", json={})["codes"][0]
         body = json.dumps({"code": code, "csr": Device().request()}).encode()
-        assert desk.wait(desk.raw("POST", "/v1/enrol", body, {}, client=client))[0] == 200
+        assert local.wait(local.raw("POST", "/v1/enrol", body, {}, client=client))[0] == 200
 
 
 def test_files_that_somebody_brings(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloud.servers import Child, Device, opened_desk
+from cloud.servers import Child, Device, opened_server
 from waits import PATIENCE_S
 
 from walle_rt.cli.server_api import ServerApi
@@ -34,11 +34,11 @@ def test_devices_spread_over_some_seconds(online: int, urgent: bool, seconds: in
 
 
 def test_without_a_broker_there_are_no_tables(tmp_path: Path) -> None:
-    with opened_desk(tmp_path) as desk:
-        assert desk.done("GET", "/tables") == []
-        assert desk.ask("GET", "/api/v1/tables/1", desk.admin).status_code == 404
-        assert desk.ask("GET", "/api/v1/tables/1/parquet", desk.admin).status_code == 404
-        assert desk.state.broker_address() is None
+    with opened_server(tmp_path) as local:
+        assert local.done("GET", "/tables") == []
+        assert local.ask("GET", "/api/v1/tables/1", local.admin).status_code == 404
+        assert local.ask("GET", "/api/v1/tables/1/parquet", local.admin).status_code == 404
+        assert local.state.broker_address() is None
 
 
 @pytest.fixture
