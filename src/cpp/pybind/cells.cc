@@ -14,7 +14,7 @@ Cell text_of(PyObject* o) {
 }
 
 // What is left: a scalar of NumPy, or what NumPy can make a vector of.
-Cell unusual_cell(const py::handle& value, const std::string& where, py::object& held) {
+Cell unusual_cell(const py::handle& value, Text where, py::object& held) {
   if (python_type(value).starts_with("numpy.") && !py::isinstance<py::array>(value)) {
     held = value.attr("item")();
     if (!python_type(held).starts_with("numpy.")) {
@@ -28,7 +28,7 @@ Cell unusual_cell(const py::handle& value, const std::string& where, py::object&
     return Cell::of(std::span<const float>(row.data(), static_cast<size_t>(row.size())));
   }
   PyErr_Clear();  // NumPy's reason speaks of its own types; ours names those of a row
-  throw CoreError(argument_error("a value of type " + python_type(value),
+  throw CoreError(argument_error({"a value of type ", python_type(value)},
                                  "None, int, float, bool, str, bytes or a one-dimensional array of floats",
                                  where, "convert it")
                       .of_kind(base::ErrorKind::wrong_type));
@@ -36,7 +36,7 @@ Cell unusual_cell(const py::handle& value, const std::string& where, py::object&
 
 }  // namespace
 
-Cell cell_of(const py::handle& value, const std::string& where, py::object& held) {
+Cell cell_of(const py::handle& value, Text where, py::object& held) {
   PyObject* const o = value.ptr();
   if (o == Py_None) return {};
   if (PyBool_Check(o)) return Cell::of(o == Py_True);  // before int, whose subclass it is

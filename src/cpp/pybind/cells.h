@@ -16,7 +16,7 @@ namespace py = pybind11;
 
 // Borrows from the value, or from `held`, which is what the value had to be converted to. NumPy's scalars are
 // what they stand for. `where` appears in messages.
-Cell cell_of(const py::handle& value, const std::string& where, py::object& held);
+Cell cell_of(const py::handle& value, Text where, py::object& held);
 py::object object_of(const Cell& cell);
 
 // Numbers become an array over the column's memory, 0 where a value is absent; anything else a list, with
@@ -47,7 +47,7 @@ struct type_caster<walle::ColumnType> {
     const auto word = from.cast<std::string>();
     const std::optional<walle::ColumnType> type = walle::tensor::column_type(word);
     if (!type)
-      throw walle::pybind::CoreError(walle::argument_error("type '" + word + "'",
+      throw walle::pybind::CoreError(walle::argument_error({"type '", word, "'"},
                                                            "int, float, bool, text, bytes or vector",
                                                            "a column's type", "correct the type"));
     value = *type;

@@ -22,7 +22,7 @@ NameKind name_kind_of(std::string_view kind) {
   const std::span<const NameRule> rules = base::name_rules();
   const auto found = std::ranges::find(rules, kind, &NameRule::kind);
   if (found != rules.end()) return static_cast<NameKind>(found - rules.begin());
-  throw CoreError(argument_error("kind " + base::shown_name(kind) + " of names", "one of names.KINDS",
+  throw CoreError(argument_error({"kind ", base::shown_name(kind), " of names"}, "one of names.KINDS",
                                  "names", "see docs/reference/names.md"));
 }
 

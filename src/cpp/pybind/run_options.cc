@@ -50,10 +50,10 @@ Tensor memory_from(py::handle object, const ir::Value& declared) {
                                    "make it with numpy.empty(shape, dtype)"));
   const auto array = py::reinterpret_borrow<py::array>(object);
   const DType dtype = declared.dtype == DType::undefined ? dtype_of(array) : declared.dtype;
-  const std::string have = "an array of dtype " + std::string(py::str(array.dtype()));
   if (dtype == DType::undefined || !can_hold(array, dtype))
-    throw CoreError(
-        argument_error(have, dtype_name(declared.dtype), where, "make it with numpy.empty(shape, dtype)"));
+    throw CoreError(argument_error({"an array of dtype ", std::string(py::str(array.dtype()))},
+                                   dtype_name(declared.dtype), where,
+                                   "make it with numpy.empty(shape, dtype)"));
   if (!array.writeable())
     throw CoreError(
         argument_error("an array that may not be written", "a writable array", where, "pass a copy of it"));

@@ -35,7 +35,7 @@ Batch batch_of(const py::dict& columns, const Labels& labels) {
     Column column = column_of(name, labels);
     for (const py::handle value : values) {
       py::object held;
-      unwrap(add_cell(column, cell_of(value, "column '" + name + "' of a batch", held), "batch"));
+      unwrap(add_cell(column, cell_of(value, {"column '", name, "' of a batch"}, held), "batch"));
     }
     check_rows("column '" + name + "'", column.cells.size(), batch.rows(),
                "give every column one value per row");

@@ -26,11 +26,9 @@ std::vector<std::string> value_names(const ir::Graph& graph, std::span<const ir:
 
 // A near name is the likely cause; without one the list in the message is the best there is.
 Error unknown_name(std::string_view given, std::string_view role, std::span<const std::string> known) {
-  const std::string_view best = base::nearest_name(given, known);
-  const std::string next = best.empty() ? "see the model's " + std::string(role) + "s for their names"
-                                        : "did you mean '" + std::string(best) + "'?";
-  const std::string what = std::string(role) + " '" + std::string(given) + "'";
-  return argument_error(what, listed(role, known), "run", next);
+  const std::string otherwise = Text{"see the model's ", role, "s for their names"}.str();
+  return argument_error({role, " '", given, "'"}, listed(role, known), "run",
+                        base::did_you_mean(given, known, otherwise));
 }
 
 Status check_input_names(const ir::Graph& graph, std::span<const std::string> given) {

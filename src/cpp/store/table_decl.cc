@@ -26,11 +26,10 @@ Result<size_t> column_at(const TableDecl& decl, std::string_view column) {
   if (const auto at = decl.find(column)) return *at;
   std::vector<std::string> known;
   for (const ColumnDecl& c : decl.columns) known.push_back(c.name);
-  const std::string_view near = base::nearest_name(column, known);
   std::string names;
   for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
   return bad_table(decl, {"column ", base::shown_name(column)}, {"one of ", names},
-                   near.empty() ? "declare the column" : "did you mean '" + std::string(near) + "'?")
+                   base::did_you_mean(column, known, "declare the column"))
       .of_kind(base::ErrorKind::no_such_key);
 }
 

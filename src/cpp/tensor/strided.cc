@@ -30,9 +30,8 @@ namespace {
 
 Error out_of_bounds(int64_t given, int axis, int64_t size) {
   return argument_error({"index ", given, " of axis ", axis},
-                        size == 0
-                            ? "no index: the axis is empty"
-                            : "an index from " + std::to_string(-size) + " to " + std::to_string(size - 1),
+                        size == 0 ? Text("no index: the axis is empty")
+                                  : Text{"an index from ", -size, " to ", size - 1},
                         "", "check the shape")
       .of_kind(base::ErrorKind::no_such_index);
 }

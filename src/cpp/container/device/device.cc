@@ -99,11 +99,10 @@ Result<std::string> Device::known_table(DeviceCore& core, const std::string& tas
                           "see tasks() for the names of tasks")
         .of_kind(base::ErrorKind::no_such_key);
   }
-  const std::string_view nearest = base::nearest_name(table, known);
   std::string expected;
   for (const std::string& each : known) expected += (expected.empty() ? "one of: " : ", ") + each;
   return argument_error({"table '", table, "' of task '", task, "'"}, expected, "results",
-                        nearest.empty() ? "choose one of them" : "use '" + std::string(nearest) + "'")
+                        base::did_you_mean(table, known, "choose one of them"))
       .of_kind(base::ErrorKind::no_such_key);
 }
 

@@ -76,9 +76,8 @@ Error DeviceCore::unknown(const std::string& name) const {
       if (!runner->retired()) names.push_back(known);
     }
   }
-  const std::string near(base::nearest_name(name, names));
   return argument_error({"task '", name, "'"}, "an installed task", "Device",
-                        near.empty() ? "install it first" : "did you mean '" + near + "'?")
+                        base::did_you_mean(name, names, "install it first"))
       .of_kind(base::ErrorKind::no_such_key);
 }
 

@@ -40,9 +40,8 @@ Error no_column(const store::TableDecl& decl, std::string_view name, size_t row)
     columns += (columns.empty() ? "" : ", ") + column.name;
     names.push_back(column.name);
   }
-  const std::string near(base::nearest_name(name, names));
   return argument_error({"column '", name, "'"}, {"one of: ", columns}, where(decl, row),
-                        near.empty() ? "declare the column in task.toml" : "did you mean '" + near + "'?")
+                        base::did_you_mean(name, names, "declare the column in task.toml"))
       .of_kind(base::ErrorKind::no_such_key);
 }
 

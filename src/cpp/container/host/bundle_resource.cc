@@ -10,7 +10,7 @@ Result<const vm::Resource*> resource_of(const vm::TaskContext& context, std::str
       names += (names.empty() ? "" : ", ") + resource.name;
   }
   return argument_error({"resource '", name, "'"},
-                        names.empty() ? "a bundle with resources" : "one of: " + names, "",
+                        names.empty() ? Text("a bundle with resources") : Text{"one of: ", names}, "",
                         "put the file into the task's folder and compile it again")
       .of_kind(base::ErrorKind::no_such_key);
 }

@@ -19,11 +19,9 @@ Result<const ScopeTable*> FiringScope::find(std::string_view table) const {
     names.push_back(t.name);
     all += (all.empty() ? "" : ", ") + t.name;
   }
-  const std::string_view near = base::nearest_name(table, names);
-  return argument_error(
-             {"result table ", base::shown_name(table)},
-             all.empty() ? "a task that declares result tables" : "one of: " + all, "walle.results",
-             near.empty() ? "declare it in task.toml" : "did you mean '" + std::string(near) + "'?")
+  return argument_error({"result table ", base::shown_name(table)},
+                        all.empty() ? Text("a task that declares result tables") : Text{"one of: ", all},
+                        "walle.results", base::did_you_mean(table, names, "declare it in task.toml"))
       .of_kind(base::ErrorKind::no_such_key);
 }
 

@@ -79,9 +79,8 @@ Result<EventQuery> query_of(HostArgs args, size_t firing_at, size_t of_at) {
     return instance == 0 ? EventQuery{.from = 1, .to = 0} : EventQuery::of_page(instance, seq);
   }
   const Names known{"match", "session", "page"};
-  const std::string_view near = base::nearest_name(of, known);
   return argument_error({"of='", of, "'"}, "'match', 'session', 'page' or [from_ts, to_ts]", "walle.stream",
-                        near.empty() ? "choose one" : "did you mean '" + std::string(near) + "'?");
+                        base::did_you_mean(of, known, "choose one"));
 }
 
 Result<Names> names_arg(HostArgs args, size_t at) {

@@ -53,11 +53,9 @@ Result<Os> os_named(const std::string& name) {
   const auto found = std::find(kOsNames.begin(), kOsNames.end(), name);
   if (found != kOsNames.end()) return static_cast<Os>(found - kOsNames.begin());
   const std::vector<std::string> known(kOsNames.begin(), kOsNames.end());
-  const std::string_view near = base::nearest_name(name, known);
   return argument_error({"os '", name.substr(0, kShownHeaderBytes), "'"},
                         "linux, android, ios, macos, windows or unknown", "device profile",
-                        near.empty() ? "leave it empty for the one this build is for"
-                                     : "did you mean '" + std::string(near) + "'?");
+                        base::did_you_mean(name, known, "leave it empty for the one this build is for"));
 }
 
 }  // namespace

@@ -11,22 +11,22 @@ namespace walle::ops {
 namespace {
 Status infer(ir::InferContext& c) {
   const Shape& x = c.shape(0);
-  const auto wrong = [&](const std::string& given, const std::string& expected, const char* where) {
+  const auto wrong = [](Text given, Text expected, Text where) {
     return model_error(given, expected, where, "check the loss's inputs");
   };
   // Classes are axis 1, positions the axes behind it (images, sequences).
-  if (x.rank() < 2) return wrong("scores of shape " + x.text(), "[batch, classes, ...]", "input 0");
+  if (x.rank() < 2) return wrong({"scores of shape ", x.text()}, "[batch, classes, ...]", "input 0");
   Shape positions{x[0]};
   for (int i = 2; i < x.rank(); ++i) positions.push_back(x[i]);
   if (c.shape(1) != positions)
-    return wrong("targets of shape " + c.shape(1).text(), positions.text(), "input 1");
+    return wrong({"targets of shape ", c.shape(1).text()}, positions.text(), "input 1");
   if (c.dtype(1) != DType::int32 && c.dtype(1) != DType::int64)
-    return wrong("targets of " + std::string(dtype_name(c.dtype(1))), "int32 or int64", "input 1");
+    return wrong({"targets of ", dtype_name(c.dtype(1))}, "int32 or int64", "input 1");
   if (c.has(2) && c.shape(2) != Shape{x[1]})
-    return wrong("weights of shape " + c.shape(2).text(), Shape{x[1]}.text(), "input 2");
+    return wrong({"weights of shape ", c.shape(2).text()}, Shape{x[1]}.text(), "input 2");
   const std::string reduction = c.attrs().get_string("reduction", "mean");
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
-    return wrong("reduction '" + reduction + "'", "none, sum or mean", "attribute reduction");
+    return wrong({"reduction '", reduction, "'"}, "none, sum or mean", "attribute reduction");
   c.output(0, c.dtype(0), reduction == "none" ? positions : Shape{});
   c.output(1, c.dtype(0), x);
   return {};

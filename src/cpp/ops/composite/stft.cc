@@ -14,11 +14,11 @@ struct Frames {
 
 Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
                          const std::vector<int64_t>& length, const Shape* window) {
-  const auto wrong = [](const std::string& given, const std::string& expected) {
+  const auto wrong = [](Text given, Text expected) {
     return model_error(given, expected, "STFT", "check the node's inputs");
   };
   if (signal.rank() != 3 || (signal[2] != 1 && signal[2] != 2))
-    return wrong("signal of shape " + signal.text(), "[batch, n, 1 or 2]");
+    return wrong({"signal of shape ", signal.text()}, "[batch, n, 1 or 2]");
   Frames f;
   if (step.size() != 1 || length.size() > 1)
     return wrong("frame_step or frame_length of several numbers", "scalars");
@@ -26,10 +26,10 @@ Result<Frames> frames_of(const Shape& signal, const std::vector<int64_t>& step,
   // frame_length may be left out when there is a window (ONNX STFT).
   f.length = !length.empty() ? length[0] : (window ? window->elements() : 0);
   if (f.step < 1 || f.length < 1 || f.length > signal[1])
-    return wrong("frame_step " + std::to_string(f.step) + ", frame_length " + std::to_string(f.length),
-                 "a positive step and a length from 1 to " + std::to_string(signal[1]));
+    return wrong({"frame_step ", f.step, ", frame_length ", f.length},
+                 {"a positive step and a length from 1 to ", signal[1]});
   if (window && (window->rank() != 1 || (*window)[0] != f.length))
-    return wrong("window of shape " + window->text(), "frame_length elements");
+    return wrong({"window of shape ", window->text()}, "frame_length elements");
   // Whole frames only; what is left at the end is dropped, as in ONNX (no centring, no padding).
   f.count = (signal[1] - f.length) / f.step + 1;
   f.step = std::min(f.step, signal[1]);  // a longer one makes one frame all the same

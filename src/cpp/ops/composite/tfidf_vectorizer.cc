@@ -30,7 +30,7 @@ struct Pool {
 };
 
 Result<Pool> pool_of(const ir::Attributes& attrs) {
-  const auto wrong = [](const std::string& given, const std::string& expected) {
+  const auto wrong = [](Text given, Text expected) {
     return model_error(given, expected, "TfIdfVectorizer", "check the attributes");
   };
   const std::vector<int64_t> pool = attrs.get_ints("pool_int64s");
@@ -38,12 +38,11 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
   const int64_t shortest = attrs.get_int("min_gram_length", 1);
   const int64_t longest = attrs.get_int("max_gram_length", 1);
   if (shortest < 1 || longest < shortest || longest > kMaxLength)
-    return wrong("gram lengths out of range", "1 <= min <= max <= " + std::to_string(kMaxLength));
+    return wrong("gram lengths out of range", {"1 <= min <= max <= ", kMaxLength});
   Pool p;
   p.skips = attrs.get_int("max_skip_count", 0);
   p.index = attrs.get_ints("ngram_indexes");
-  if (p.skips < 0 || p.skips > kMaxSkips)
-    return wrong("max_skip_count=" + std::to_string(p.skips), "0 to " + std::to_string(kMaxSkips));
+  if (p.skips < 0 || p.skips > kMaxSkips) return wrong({"max_skip_count=", p.skips}, {"0 to ", kMaxSkips});
   int64_t seen = 0;
   const auto size = static_cast<int64_t>(pool.size());
   for (size_t i = 0; i < starts.size(); ++i) {
@@ -58,19 +57,17 @@ Result<Pool> pool_of(const ir::Attributes& attrs) {
     seen += g.count();
     if (length >= shortest && length <= longest && g.count() > 0) p.grams.push_back(g);
   }
-  if (static_cast<int64_t>(p.index.size()) != seen)
-    return wrong(std::to_string(p.index.size()) + " ngram_indexes", std::to_string(seen));
+  if (static_cast<int64_t>(p.index.size()) != seen) return wrong({p.index.size(), " ngram_indexes"}, seen);
   for (int64_t i : p.index) {
-    if (i < 0 || i >= kMaxWidth) return wrong("ngram index " + std::to_string(i), "0 to 2^24");
+    if (i < 0 || i >= kMaxWidth) return wrong({"ngram index ", i}, "0 to 2^24");
     // As many columns as the highest index says: n-grams may share one.
     p.width = std::max(p.width, i + 1);
   }
   const std::string mode = attrs.get_string("mode", "TF");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
-    return wrong("mode '" + mode + "'", "TF, IDF or TFIDF");
+    return wrong({"mode '", mode, "'"}, "TF, IDF or TFIDF");
   const size_t weights = attrs.get_floats("weights").size();
-  if (weights != 0 && weights != p.index.size())
-    return wrong(std::to_string(weights) + " weights", "one per n-gram");
+  if (weights != 0 && weights != p.index.size()) return wrong({weights, " weights"}, "one per n-gram");
   return p;
 }
 

@@ -17,14 +17,13 @@ constexpr int64_t kProbit = 4;  // the last of the post transforms
 
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const TreeEnsemble e, read_tree_ensemble(c.attrs()));
-  const auto wrong = [](const std::string& given, const std::string& expected) {
+  const auto wrong = [](Text given, Text expected) {
     return model_error(given, expected, "TreeEnsemble", "check the node");
   };
   if (c.rank(0) != 2 || !tensor::is_float(c.dtype(0)))
-    return wrong("input of shape " + c.shape(0).text(), "floats of [batch, features]");
+    return wrong({"input of shape ", c.shape(0).text()}, "floats of [batch, features]");
   for (int64_t f : e.feature)
-    if (f < 0 || f >= c.shape(0)[1])
-      return wrong("feature " + std::to_string(f), "0 to " + std::to_string(c.shape(0)[1] - 1));
+    if (f < 0 || f >= c.shape(0)[1]) return wrong({"feature ", f}, {"0 to ", c.shape(0)[1] - 1});
   const int64_t aggregate = c.attrs().get_int("aggregate_function", kSum);
   const int64_t post = c.attrs().get_int("post_transform", 0);
   if (aggregate < 0 || aggregate > kMax || post < 0 || post > kProbit)

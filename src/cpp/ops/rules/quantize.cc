@@ -16,7 +16,7 @@ Status check_quantization(ir::InferContext& c) {
   if (!tensor::is_float(c.dtype(1)) || tensor::is_float8(c.dtype(1)))
     return model_error({"scale of ", dtype_name(c.dtype(1))}, "a float scale", "quantisation",
                        "cast the scale");
-  const auto wrong = [&](const Shape& got, const std::string& expected) {
+  const auto wrong = [&](const Shape& got, Text expected) {
     return model_error({"shape ", got.text(), " for data of shape ", x.text()}, expected,
                        "scale or zero point", "check axis and block_size");
   };
@@ -26,14 +26,13 @@ Status check_quantization(ir::InferContext& c) {
   // Scale and zero point of one element may differ in rank: some exporters write [1] beside a scalar.
   const bool single = block == 0 && c.has(2) && c.shape(2).elements() == 1 && scale.elements() == 1;
   if (c.has(2) && !single && c.shape(2) != scale)
-    return wrong(c.shape(2), "the shape of the scale " + scale.text());
+    return wrong(c.shape(2), {"the shape of the scale ", scale.text()});
   // Per tensor: any rank will do.
   if (scale.elements() == 1 && block == 0) return {};
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 1), x.rank()));
   if (block == 0)
-    return scale.rank() == 1 && scale[0] == x[axis]
-               ? Status()
-               : wrong(scale, "one element per index of axis " + std::to_string(axis));
+    return scale.rank() == 1 && scale[0] == x[axis] ? Status()
+                                                    : wrong(scale, {"one element per index of axis ", axis});
   Shape expected = x;
   expected[axis] = base::ceil_div(x[axis], block);
   return scale == expected ? Status() : wrong(scale, expected.text());

@@ -62,7 +62,7 @@ Result<Tensor> no_slices(const ir::Attributes& attrs, size_t body_output) {
 
 Result<int64_t> one_integer(const Tensor* t, const char* where) {
   if (!t || t->elements() != 1)
-    return model_error(t ? "a tensor of shape " + t->shape().text() : std::string("no tensor"),
+    return model_error(t ? Text{"a tensor of shape ", t->shape().text()} : Text("no tensor"),
                        "an integer tensor with one element", where, "give one integer");
   // Any integer dtype: exporters write M as int32 as well, though ONNX says int64.
   WALLE_ASSIGN(const std::vector<int64_t> values, t->to_i64());

@@ -11,9 +11,8 @@ constexpr int64_t kMaxEmptyWords = base::kMaxTensorBytes >> 8;
 
 Result<Words> words_of(const Tensor* tensor, const std::string& where) {
   if (!tensor || tensor->dtype() != DType::uint8 || tensor->shape().rank() < 1)
-    return model_error(
-        tensor ? std::string(dtype_name(tensor->dtype())) + tensor->shape().text() : "no tensor",
-        "an array of strings", where, "pass an array of Python strings");
+    return model_error(tensor ? Text{dtype_name(tensor->dtype()), tensor->shape().text()} : Text("no tensor"),
+                       "an array of strings", where, "pass an array of Python strings");
   const int rank = tensor->shape().rank() - 1;
   Words out{tensor->shape().sub(0, rank), {}};
   const size_t width = tensor->shape().back();

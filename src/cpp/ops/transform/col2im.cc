@@ -21,7 +21,7 @@ struct Blocks {
 Result<Blocks> blocks_of(const ir::Attributes& attrs, const Shape& in, std::vector<int64_t> image,
                          std::vector<int64_t> block) {
   const size_t n = image.size();
-  const auto bad = [&](const std::string& what) {
+  const auto bad = [&](Text what) {
     return model_error(what, {"positive sizes of ", n, " spatial axes that fit the data ", in.text()},
                        "Col2Im", "correct the attributes");
   };

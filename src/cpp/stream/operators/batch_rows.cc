@@ -2,6 +2,10 @@
 
 namespace walle::stream {
 
+namespace {
+constexpr const char* kOwnColumn = "give each kind of value a column of its own";
+}  // namespace
+
 Result<size_t> column_of(const Batch& b, const std::string& name, std::string_view where) {
   if (const auto at = b.find(name)) return *at;
   // The names that are there: most mistakes are a misspelt column.
@@ -59,10 +63,8 @@ void copy_row(const Batch& from, size_t row, Batch& to) {
 }
 
 Error wrong_cell(const Column& column, const Cell& given, std::string_view where) {
-  return argument_error("a value of type " + std::string(column_type_name(given.type)) + " in column '" +
-                            column.name + "'",
-                        std::string(column_type_name(column.cells.type())) + ", as in the rows before",
-                        std::string(where), "give each kind of value a column of its own")
+  return argument_error({"a value of type ", column_type_name(given.type), " in column '", column.name, "'"},
+                        {column_type_name(column.cells.type()), ", as in the rows before"}, where, kOwnColumn)
       .of_kind(base::ErrorKind::wrong_type);
 }
 
@@ -77,9 +79,8 @@ Status ColumnKinds::check(const Batch& in, std::string_view where) {
     const auto [at, fresh] = types_.emplace(c.name, c.cells.type());
     const bool numbers = tensor::is_number(at->second) && tensor::is_number(c.cells.type());
     if (fresh || numbers || at->second == c.cells.type()) continue;
-    return argument_error("column '" + c.name + "' of type " + std::string(column_type_name(c.cells.type())),
-                          std::string(column_type_name(at->second)) + ", as in the rows before",
-                          std::string(where), "give each kind of value a column of its own")
+    return argument_error({"column '", c.name, "' of type ", column_type_name(c.cells.type())},
+                          {column_type_name(at->second), ", as in the rows before"}, where, kOwnColumn)
         .of_kind(base::ErrorKind::wrong_type);
   }
   return {};

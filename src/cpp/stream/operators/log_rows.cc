@@ -20,10 +20,9 @@ Sensitivity declared_label(const Catalog& catalog, uint16_t field) {
 }
 
 Error unknown_field(const Catalog& catalog, std::string_view name) {
-  const std::string_view near = base::nearest_name(name, catalog.field_names());
-  return argument_error(
-             {"field '", name, "'"}, "a field that events of the catalogue declare", "rows of a log",
-             near.empty() ? "declare it, or correct the name" : "did you mean '" + std::string(near) + "'?")
+  return argument_error({"field '", name, "'"}, "a field that events of the catalogue declare",
+                        "rows of a log",
+                        base::did_you_mean(name, catalog.field_names(), "declare it, or correct the name"))
       .of_kind(base::ErrorKind::no_such_key);
 }
 

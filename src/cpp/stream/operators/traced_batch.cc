@@ -74,10 +74,9 @@ Result<TracedBatch> TracedBatch::followed_by(const TracedBatch& behind) const {
     WALLE_ASSIGN(const size_t at, column_of(out, from.name, "batch"));
     Column& to = out.columns[at];
     if (!to.cells.append(from.cells, 0, from.cells.size()))
-      return argument_error(
-          "column '" + from.name + "' of type " + std::string(column_type_name(from.cells.type())),
-          std::string(column_type_name(to.cells.type())) + ", as in front", "batch",
-          "append what one graph gave");
+      return argument_error({"column '", from.name, "' of type ", column_type_name(from.cells.type())},
+                            {column_type_name(to.cells.type()), ", as in front"}, "batch",
+                            "append what one graph gave");
     to.sensitivity = std::max(to.sensitivity, from.sensitivity);
     if (!from.path.empty()) to.path = from.path;
   }

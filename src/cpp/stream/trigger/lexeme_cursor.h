@@ -35,7 +35,7 @@ class LexemeCursor {
     const std::string_view text =
         source_.substr(static_cast<size_t>(l.position), static_cast<size_t>(l.length));
     const bool end = l.kind == TokenKind::end;
-    return argument_error(end ? "the end of the trigger" : "'" + std::string(text) + "'", expected,
+    return argument_error(end ? Text("the end of the trigger") : Text{"'", text, "'"}, expected,
                           place_in(source_, l.position), next);
   }
   Status expect(std::string_view sign, std::string_view next) {
