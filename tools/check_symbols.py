@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # What the linker and the C++ run-time put into any shared object.
 ALWAYS = {"_init", "_fini", "_edata", "_end", "__bss_start", "WALLE_0", "WALLE_PRIVATE"}
-# Of the C library's C++ face (tools/private_symbols.py): nobody else's, and named so.
+# Of the C library's C++ functions (tools/private_symbols.py): nobody else's, and named so.
 PRIVATE = re.compile(r"_Z[^@]*5walle[^@]*@+WALLE_PRIVATE$")
 
 

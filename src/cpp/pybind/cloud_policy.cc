@@ -1,5 +1,5 @@
 // _core.policy: device headers, plans and reports; walle_rt.cloud.release and walle_rt.link are the
-// documented faces.
+// documented modules.
 #include <pybind11/stl.h>
 
 #include "link/policy/decide.h"

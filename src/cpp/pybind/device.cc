@@ -134,7 +134,7 @@ py::dict device_stats(Device& self) {
 }  // namespace
 
 void bind_device(py::module_& m) {
-  auto sub = m.def_submodule("device", "Events in, results out; walle_rt.device is the documented face.");
+  auto sub = m.def_submodule("device", "Events in, results out; walle_rt.device is the documented API.");
   DeviceClass device(sub, "Device", "One folder in which events are recorded and tasks run.");
   device
       .def_static("open", open_device, py::arg("path"), py::arg("vm_library"), py::arg("catalog"),

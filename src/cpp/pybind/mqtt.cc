@@ -1,5 +1,5 @@
 // _core.mqtt: packets of MQTT 3.1.1 for the sink, written and read as a device's are.
-// walle_rt.cloud.sink is the documented face.
+// walle_rt.cloud.sink is the documented API.
 #include "link/tunnel/mqtt_packet.h"
 
 #include <pybind11/pybind11.h>

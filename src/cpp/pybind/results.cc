@@ -34,7 +34,7 @@ store::TableRows rows_of(const store::TableDecl& decl, const py::list& rows, int
     for (const auto& [key, value] : py::cast<py::dict>(row)) {
       const auto name = py::cast<std::string>(key);
       const size_t at = unwrap(store::column_at(decl, name));
-      cells[at] = cell_of(value, "column '" + name + "'", held[at]);
+      cells[at] = cell_of(value, {"column '", name, "'"}, held[at]);
     }
     unwrap(store::add_row(decl, ts_us, cells, out));
   }
@@ -58,7 +58,7 @@ py::tuple last(store::Tables& tables, const std::string& table, uint64_t count) 
   return as_python(unwrap(std::move(rows)));
 }
 
-py::dict told(const store::TableInfo& info) {
+py::dict info_dict(const store::TableInfo& info) {
   py::dict out;
   py::list columns;
   for (const store::ColumnDecl& c : info.decl.columns) columns.append(py::make_tuple(c.name, c.type));
@@ -78,15 +78,16 @@ py::dict told(const store::TableInfo& info) {
 
 py::list infos(const store::Tables& tables) {
   py::list out;
-  for (const store::TableInfo& info : tables.tables()) out.append(told(info));
+  for (const store::TableInfo& info : tables.tables()) out.append(info_dict(info));
   return out;
 }
 
 // kind, table, first, last, rows, exact, noticed, cause
-using Told = std::tuple<std::string, std::string, uint64_t, uint64_t, uint64_t, bool, int64_t, std::string>;
+using TableLoss =
+    std::tuple<std::string, std::string, uint64_t, uint64_t, uint64_t, bool, int64_t, std::string>;
 
-std::vector<Told> losses(const store::Tables& tables) {
-  std::vector<Told> out;
+std::vector<TableLoss> losses(const store::Tables& tables) {
+  std::vector<TableLoss> out;
   for (const store::Loss& l : tables.losses())
     out.emplace_back(std::string(store::loss_kind_name(l.kind)), l.owner, l.first, l.last, l.count, l.exact,
                      l.noticed_us, l.cause);
@@ -114,7 +115,7 @@ py::class_<Owner> bind_reading(py::class_<Owner> c) {
 }  // namespace
 
 void bind_results(py::module_& m) {
-  auto sub = m.def_submodule("results", "Result tables; walle_rt.results is the documented face.");
+  auto sub = m.def_submodule("results", "Result tables; walle_rt.results is the documented API.");
   bind_reading(py::class_<ResultsReader>(sub, "Reader"))
       .def_static(
           "open",

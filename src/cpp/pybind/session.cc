@@ -176,13 +176,13 @@ void bind_session(py::module_& m) {
       .def("explain", explain)
       .def("memory",
            [](NativeSession& s) {
-             const runtime::MemoryReport m = [&] {
+             const runtime::MemoryReport held = [&] {
                const PythonUnlocked unlocked;  // it waits for a run under way
                return s.native().memory();
              }();
-             return py::dict(py::arg("plans") = m.plans, py::arg("arena") = m.arena, py::arg("free") = m.free,
-                             py::arg("lent") = m.lent, py::arg("packed") = m.packed,
-                             py::arg("folded") = m.folded);
+             return py::dict(py::arg("plans") = held.plans, py::arg("arena") = held.arena,
+                             py::arg("free") = held.free, py::arg("lent") = held.lent,
+                             py::arg("packed") = held.packed, py::arg("folded") = held.folded);
            })
       .def("start_profile", [](NativeSession& s) { unwrap(s.native().start_profile()); })
       .def("stop_profile", stop_profile, "[(name, op, backend, algorithm, start us, duration us)].");

@@ -4,7 +4,7 @@
 namespace walle::pybind {
 
 void bind_stream(py::module_& m) {
-  auto sub = m.def_submodule("stream", "The stream processor; walle_rt.stream is the documented face.");
+  auto sub = m.def_submodule("stream", "The stream processor; walle_rt.stream is the documented API.");
   bind_stream_catalog(sub);
   bind_stream_log(sub);
   bind_stream_triggers(sub);

@@ -46,29 +46,24 @@ uint64_t append(EventLog& log, const std::string& name, const std::string& page,
 }
 
 // kind, first, last, events, exact, noticed, reader, cause
-using Told = std::tuple<std::string, uint64_t, uint64_t, uint64_t, bool, int64_t, std::string, std::string>;
+using LogLoss =
+    std::tuple<std::string, uint64_t, uint64_t, uint64_t, bool, int64_t, std::string, std::string>;
 
-std::vector<Told> log_losses(EventLog& log) {
-  std::vector<Told> out;
-  for (const Loss& l : unwrap(log.losses()))
-    out.emplace_back(std::string(loss_kind_name(l.kind)), l.first, l.last, l.count, l.exact, l.noticed_us,
-                     l.owner, l.cause);
+LogLoss log_loss(const Loss& l) {
+  return {
+      std::string(loss_kind_name(l.kind)), l.first, l.last, l.count, l.exact, l.noticed_us, l.owner, l.cause};
+}
+
+std::vector<LogLoss> log_losses(EventLog& log) {
+  std::vector<LogLoss> out;
+  for (const Loss& l : unwrap(log.losses())) out.push_back(log_loss(l));
   return out;
 }
 
-void acknowledge_log(EventLog& log, const std::vector<Told>& seen) {
+void acknowledge_log(EventLog& log, const std::vector<LogLoss>& seen) {
   std::vector<Loss> out;
-  for (const Loss& l : unwrap(log.losses())) {
-    const Told told{std::string(loss_kind_name(l.kind)),
-                    l.first,
-                    l.last,
-                    l.count,
-                    l.exact,
-                    l.noticed_us,
-                    l.owner,
-                    l.cause};
-    if (std::find(seen.begin(), seen.end(), told) != seen.end()) out.push_back(l);
-  }
+  for (const Loss& l : unwrap(log.losses()))
+    if (std::ranges::find(seen, log_loss(l)) != seen.end()) out.push_back(l);
   unwrap(log.acknowledge(out));
 }
 

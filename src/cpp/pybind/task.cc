@@ -168,7 +168,7 @@ py::dict dict_of(const Manifest& m) {
 }  // namespace
 
 void bind_task(py::module_& m) {
-  py::module_ sub = m.def_submodule("task", "Manifests of tasks; walle_rt.task is the documented face.");
+  py::module_ sub = m.def_submodule("task", "Manifests of tasks; walle_rt.task is the documented API.");
   sub.attr("MANIFEST") = std::string(kManifestName);
   py::list fields;
 #define WALLE_MANIFEST_FIELD(member, stored, key) fields.append(key);

@@ -7,7 +7,7 @@
 namespace walle::pybind {
 
 void bind_vm(py::module_& m) {
-  py::module_ sub = m.def_submodule("vm", "Isolates of the Python VM; walle_rt.vm is the documented face.");
+  py::module_ sub = m.def_submodule("vm", "Isolates of the Python VM; walle_rt.vm is the documented API.");
   bind_vm_library(sub);
   bind_vm_bundle(sub);
   bind_vm_terms(sub);

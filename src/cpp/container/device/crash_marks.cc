@@ -22,17 +22,17 @@ uint64_t word_of(uint32_t who, uint32_t phase, uint32_t deaths) {
   return low | check_of(low) << 48;
 }
 
-struct Told {
+struct Word {
   uint32_t who = 0, phase = 0, deaths = 0;
 };
 
-std::optional<Told> read(uint64_t word) {
+std::optional<Word> read(uint64_t word) {
   const uint64_t low = word & 0xFFFF'FFFF'FFFF;
   if (word == 0 || check_of(low) != word >> 48) return std::nullopt;
-  const Told told{static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32 & 0xFF),
-                  static_cast<uint32_t>(low >> 40 & 0xFF)};
-  if (told.phase > kLastPhase) return std::nullopt;
-  return told;
+  const Word out{static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32 & 0xFF),
+                 static_cast<uint32_t>(low >> 40 & 0xFF)};
+  if (out.phase > kLastPhase) return std::nullopt;
+  return out;
 }
 
 uint64_t load(const uint64_t* word) {
@@ -72,8 +72,8 @@ uint64_t* CrashMarks::words() const { return reinterpret_cast<uint64_t*>(map_->b
 uint64_t* CrashMarks::find(uint32_t who) const {
   uint64_t* const end = words() + kWords;
   const auto is_theirs = [&](const uint64_t& word) {
-    const std::optional<Told> told = read(load(&word));
-    return told && told->who == who;
+    const std::optional<Word> marked = read(load(&word));
+    return marked && marked->who == who;
   };
   uint64_t* const found = std::find_if(words(), end, is_theirs);
   return found == end ? nullptr : found;
@@ -91,10 +91,10 @@ Mark CrashMarks::claim(const std::string& task, const std::string& version, Deat
     word = std::find_if(words(), words() + kWords, is_free);
     if (word == words() + kWords) return {};  // more versions than tasks there may be, between two sweeps
   }
-  if (const std::optional<Told> told = read(load(word)); told && told->who == who) {
-    const bool died = told->phase != 0;
-    deaths.count = std::min(told->deaths + (died ? 1 : 0), kMostCounted);
-    if (died) deaths.phase = static_cast<Phase>(told->phase - 1);
+  if (const std::optional<Word> left = read(load(word)); left && left->who == who) {
+    const bool died = left->phase != 0;
+    deaths.count = std::min(left->deaths + (died ? 1 : 0), kMostCounted);
+    if (died) deaths.phase = static_cast<Phase>(left->phase - 1);
   }
   claimed_[task] = word;
   Mark mark(word, who, deaths.count);

@@ -43,13 +43,13 @@ std::vector<link::AnswerMark> AnswerStore::marks() {
 }
 
 Result<link::AnswerMark> AnswerStore::take(const link::Answer& answer) {
-  TakenAnswer told{.task = answer.task,
-                   .stream = answer.stream,
-                   .seq = answer.seq,
-                   .trace = base::record_trace_id(answer.stream, answer.seq),
-                   .error = answer.error,
-                   .rows = answer.rows};
-  const base::TraceSpan span("answer", told.trace);
+  TakenAnswer answered{.task = answer.task,
+                       .stream = answer.stream,
+                       .seq = answer.seq,
+                       .trace = base::record_trace_id(answer.stream, answer.seq),
+                       .error = answer.error,
+                       .rows = answer.rows};
+  const base::TraceSpan span("answer", answered.trace);
   WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, device_.core("tunnel"));
   Commits& commits = core->commits();
   const std::string key = settled_as(answer.stream);
@@ -60,7 +60,7 @@ Result<link::AnswerMark> AnswerStore::take(const link::Answer& answer) {
 
   Commit commit{.task = key, .number = answer.number, .rows = {}, .sends = {}};
   const auto without_rows = [&](const Error& why) {
-    told.error = why.message();
+    answered.error = why.message();
     commit.rows.clear();
   };
   if (Status fits = add_rows(*core, answer, commit); !fits.ok()) without_rows(fits.error());
@@ -72,11 +72,11 @@ Result<link::AnswerMark> AnswerStore::take(const link::Answer& answer) {
   WALLE_TRY(frame.status());
   // The server forgets it when it hears of it: a power loss must not take it from here.
   WALLE_TRY(commits.sync());
-  for (const store::TableRows& rows : commit.rows) told.stored += rows.rows;
-  if (!told.error.empty())
-    base::log(base::LogLevel::warning, "task '" + told.task + "', answer to " + told.stream + " " +
-                                           std::to_string(told.seq) + ": " + told.error);
-  if (told_) told_(told);
+  for (const store::TableRows& rows : commit.rows) answered.stored += rows.rows;
+  if (!answered.error.empty())
+    base::log(base::LogLevel::warning, "task '" + answered.task + "', answer to " + answered.stream + " " +
+                                           std::to_string(answered.seq) + ": " + answered.error);
+  if (on_answer_) on_answer_(answered);
   return link::AnswerMark{.stream = answer.stream, .taken = answer.number};
 }
 
@@ -86,7 +86,7 @@ Status AnswerStore::add_rows(DeviceCore& core, const link::Answer& answer, Commi
   if (task.question != answer.stream)
     return argument_error(
         {"an answer to '", answer.stream, "'"},
-        task.question.empty() ? "none: the task asks nothing" : "one to '" + task.question + "'",
+        task.question.empty() ? Text("none: the task asks nothing") : Text{"one to '", task.question, "'"},
         {"task '", answer.task, "'"}, "look at which version answers");
   if (task.answers.empty()) return {};
   WALLE_ASSIGN(const store::TableInfo table,

@@ -27,10 +27,11 @@ struct TakenAnswer {
 
 class AnswerStore final : public link::AnswerTaker {
  public:
-  using Told = std::function<void(const TakenAnswer&)>;
-  // `told` is called behind each commit, by the tunnel's thread, and not again after a crash between the two.
-  AnswerStore(Env& env, const Device& device, Told told)
-      : env_(env), device_(device), told_(std::move(told)) {}
+  using OnAnswer = std::function<void(const TakenAnswer&)>;
+  // `on_answer` is called behind each commit, by the tunnel's thread, and not again after a crash between the
+  // two.
+  AnswerStore(Env& env, const Device& device, OnAnswer on_answer)
+      : env_(env), device_(device), on_answer_(std::move(on_answer)) {}
 
   std::vector<link::AnswerMark> marks() override;
   Result<link::AnswerMark> take(const link::Answer& answer) override;
@@ -40,7 +41,7 @@ class AnswerStore final : public link::AnswerTaker {
 
   Env& env_;
   const Device& device_;
-  Told told_;
+  OnAnswer on_answer_;
 };
 
 }  // namespace walle::container

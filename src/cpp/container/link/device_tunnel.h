@@ -19,7 +19,7 @@ struct DeviceTunnelOptions {
   std::string broker;  // mqtts://host:port
   link::TlsFiles files;
   link::TunnelOptions tunnel;
-  AnswerStore::Told on_answer;  // none: answers are in the tables alone
+  AnswerStore::OnAnswer on_answer;  // none: answers are in the tables alone
 };
 
 class DeviceTunnel {
@@ -41,7 +41,7 @@ class DeviceTunnel {
  private:
   // What the device stops, too: a device that is being closed may do so behind this object's end.
   struct Line {
-    Line(Env& env, const Device& device, AnswerStore::Told on_answer)
+    Line(Env& env, const Device& device, AnswerStore::OnAnswer on_answer)
         : source(device), answers(env, device, std::move(on_answer)) {}
     void stop();
 
@@ -52,7 +52,7 @@ class DeviceTunnel {
     std::mutex lock;     // of rings
     bool rings = false;  // commits wake the tunnel
   };
-  DeviceTunnel(Env& env, const Device& device, AnswerStore::Told on_answer)
+  DeviceTunnel(Env& env, const Device& device, AnswerStore::OnAnswer on_answer)
       : device_(device), line_(std::make_shared<Line>(env, device, std::move(on_answer))) {}
 
   const Device& device_;

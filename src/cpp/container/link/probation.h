@@ -1,5 +1,5 @@
-// A version of a task on probation: run on what the device has recorded, in a device of its own that is
-// thrown away. Its rows, its walle.kv and what it sends lie there and go with it; nothing of it has a tunnel.
+// Probation: a version of a task, run on what the device has recorded, in a device of its own that is thrown
+// away. Its rows, its walle.kv and what it sends lie there and go with it; nothing of it has a tunnel.
 //
 // The newest events of the log are recorded anew, with their times, until the task has fired a few times. So
 // workers, limits and breakers are those of a real device, and a call that cannot be stopped costs a worker

@@ -1,4 +1,4 @@
-// A task's failure in the terms of reports.
+// Task trouble: a task's failure in the terms of reports.
 #pragma once
 
 #include "container/device/task_info.h"

@@ -27,9 +27,8 @@ Status check_module(const Manifest& manifest, const vm::Bundle& bundle) {
                         !manifest.execute_function.empty() || !manifest.postprocess.empty();
   const std::vector<std::string> modules = bundle.modules();
   if (!has_code || std::ranges::find(modules, manifest.module) != modules.end()) return {};
-  const std::string near(base::nearest_name(manifest.module, modules));
   return unfit(manifest, {"module '", manifest.module, "'"}, "a module of the bundle",
-               near.empty() ? "name the file that has the task's functions" : "did you mean '" + near + "'?");
+               base::did_you_mean(manifest.module, modules, "name the file that has the task's functions"));
 }
 
 // `what` is what the manifest wants it for: "model".
@@ -38,10 +37,8 @@ Result<const vm::Resource*> resource_of(const Manifest& manifest, const vm::Bund
   if (const vm::Resource* found = bundle.find(name)) return found;
   std::vector<std::string> names;
   for (const vm::Resource& resource : bundle.resources()) names.push_back(resource.name);
-  const std::string near(base::nearest_name(name, names));
   return unfit(manifest, {what, " '", name, "', which is no file of the bundle"}, "a resource of the task",
-               near.empty() ? "put the file into the task's folder and compile it again"
-                            : "did you mean '" + near + "'?");
+               base::did_you_mean(name, names, "put the file into the task's folder and compile it again"));
 }
 
 vm::Limits limits_of(const Manifest& manifest) {
@@ -50,7 +47,7 @@ vm::Limits limits_of(const Manifest& manifest) {
   limits.log_bytes = manifest.log_bytes;
   limits.state_bytes = manifest.state_bytes;
   limits.imports = manifest.imports;
-  // The face of host calls, which have a list of their own.
+  // The module of host calls, which have a list of their own.
   if (std::ranges::find(*limits.imports, "walle") == limits.imports->end())
     limits.imports->emplace_back("walle");
   limits.host_calls = manifest.host_calls;

@@ -45,7 +45,7 @@ DeviceHeader Agent::header() const {
 // Neither has a firing of it ended, nor did it live long enough to be told of. What the control cohort keeps
 // is nothing new.
 bool Agent::is_new(const ManagedTask& task) {
-  return task.stage == Stage::none && !task.active.empty() && task.told == Told::nothing &&
+  return task.stage == Stage::none && !task.active.empty() && task.reported == Reported::nothing &&
          (task.trial.empty() || task.cohort == Cohort::treated);
 }
 
@@ -70,14 +70,14 @@ Status Agent::recover() {
     // removed by us, in which the process ended.
     const bool rests = task.stage == Stage::none || task.stage == Stage::removing;
     if (rests && package != task.active.digest) task.active = task.last_good = {};
-    if (task.told == Told::nothing) active_since_[name] = env_->steady_us();
+    if (task.reported == Reported::nothing) active_since_[name] = env_->steady_us();
     if (is_new(task)) ++task.tries;
   }
   // After a loss of the memory: what came as a package goes on as one.
   for (const HostedTask& task : hosted) {
     if (task.package.empty() || next.tasks.contains(task.name)) continue;
     next.tasks[task.name].active = {task.package, task.version, ""};
-    next.tasks[task.name].told = Told::runs;
+    next.tasks[task.name].reported = Reported::runs;
   }
   WALLE_TRY(file_.save(std::move(next)));
   for (const std::string& name : installed) WALLE_TRY(finish_install(name));

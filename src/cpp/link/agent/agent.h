@@ -1,4 +1,4 @@
-// The agent: brings a device to what the server's signed plan wants of it, one pull at a time.
+// Agent: brings a device to what the server's signed plan wants of it, one pull at a time.
 //
 //   plan -> refresh of what is authentic -> decision -> missing files by digest -> verified -> staged
 //   -> probation on recorded events -> activated -> reported

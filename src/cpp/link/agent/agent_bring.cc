@@ -151,7 +151,7 @@ Result<ClaimAnswer> Agent::claim(const PlanRelease& trial, Cohort cohort) {
   if (task.scenario.empty()) task.scenario = trial.scenario;
   task.trial = trial.id;
   task.cohort = cohort;
-  task.told = Told::nothing;
+  task.reported = Reported::nothing;
   active_since_[trial.task] = env_->steady_us();
   WALLE_TRY(file_.save(std::move(next)));
   return answer;
@@ -293,7 +293,7 @@ Status Agent::finish_install(const std::string& name) {
   task.coming = {};
   task.stage = Stage::none;
   task.tries = 1;
-  task.told = Told::nothing;
+  task.reported = Reported::nothing;
   active_since_[name] = env_->steady_us();
   base::log(base::LogLevel::info, "task '" + name + "' runs version " + task.active.version);
   return file_.save(std::move(next));
@@ -315,7 +315,7 @@ Status Agent::turn_down(const std::string& name, const TaskTrouble& trouble) {
   task.stage = Stage::none;
   task.tries = 0;
   // What is told of the trial was told now.
-  if (!task.trial.empty()) task.told = Told::fails;
+  if (!task.trial.empty()) task.reported = Reported::fails;
   return file_.save(std::move(next));
 }
 

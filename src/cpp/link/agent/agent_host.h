@@ -1,5 +1,5 @@
-// The device as the agent sees it: which tasks it has, how they fare, and the four things that are done to
-// them. What knows tasks and isolates implements it (container/link/); tests have one in memory.
+// AgentHost: the device as the agent sees it: which tasks it has, how they fare, and the four things that
+// are done to them. What knows tasks and isolates implements it (container/link/); tests have one in memory.
 //
 // Called from the agent's thread, but for cancel(). An install is all or nothing and durable when it returns:
 // the agent's own state says only what it was about to do, and what holds is what tasks() says after a crash.

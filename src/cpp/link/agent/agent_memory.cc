@@ -38,7 +38,7 @@ void put(base::ByteWriter& out, const ManagedTask& task) {
   out.put(task.tries);
   out.put_text(task.trial);
   out.put(task.cohort);
-  out.put(task.told);
+  out.put(task.reported);
 }
 
 ManagedTask get_task(base::ByteReader& in) {
@@ -49,7 +49,7 @@ ManagedTask get_task(base::ByteReader& in) {
   out.tries = in.get<uint32_t>();
   out.trial = in.text();
   out.cohort = in.checked(Cohort::treated, Cohort::control);
-  out.told = in.checked(Told::nothing, Told::fails);
+  out.reported = in.checked(Reported::nothing, Reported::fails);
   return out;
 }
 }  // namespace

@@ -1,5 +1,5 @@
-// What an agent must not forget: which version of each task is which, what it is in the middle of, which
-// versions failed here, and what it still has to tell the server.
+// AgentMemory: what an agent must not forget: which version of each task is which, what it is in the middle
+// of, which versions failed here, and what it still has to tell the server.
 //
 // One small file in two copies (store/mirrored_file.h), replaced as a whole: a change of several things is
 // one change. The layout is docs/reference/formats/agent-state.md. Not synchronised; one owner at a time.
@@ -42,20 +42,20 @@ enum class Stage : uint8_t {
 inline constexpr uint8_t kStages = 6;
 std::string_view stage_name(Stage stage);
 
-enum class Told : uint8_t { nothing, runs, fails };
+enum class Reported : uint8_t { nothing, runs, fails };
 
 struct ManagedTask {
   std::string scenario;
   ChosenPackage active, last_good, coming;
   Stage stage = Stage::none;
-  // Processes that began its probation; of `active`, until something is told of it, those that it began in
-  // and that did not end in order.
+  // Processes that began its probation; of `active`, until something is reported of it, those that it began
+  // in and that did not end in order.
   uint32_t tries = 0;
   // The gray release that the device has a place in, and as what; empty: none.
   std::string trial;
   Cohort cohort = Cohort::treated;
   // What the server knows of the version that runs: nothing, that it does, that it failed.
-  Told told = Told::nothing;
+  Reported reported = Reported::nothing;
 
   friend bool operator==(const ManagedTask&, const ManagedTask&) = default;
 };

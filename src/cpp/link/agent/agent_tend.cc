@@ -77,7 +77,7 @@ bool Agent::tend() {
     const auto now = memory().tasks.find(name);
     if (now != memory().tasks.end())
       busy = busy || now->second.stage == Stage::returning ||
-             (now->second.told == Told::nothing && !now->second.active.empty());
+             (now->second.reported == Reported::nothing && !now->second.active.empty());
   }
   note(send_reports());
   return busy || !memory().reports.empty();
@@ -97,15 +97,16 @@ Status Agent::watch(const HostedTask& hosted) {
   }
   if (hosted.stopped) return give_back(hosted, hosted.trouble);
   const bool fails = hosted.failures > 0;
-  if (task.told == Told::fails || (task.told == Told::runs && !fails)) return {};
+  if (task.reported == Reported::fails || (task.reported == Reported::runs && !fails)) return {};
   const int64_t since = env_->steady_us() - active_since_[hosted.name];
-  if (task.told == Told::nothing && hosted.firings == 0 && since < options_.report_after_us) return {};
+  if (task.reported == Reported::nothing && hosted.firings == 0 && since < options_.report_after_us)
+    return {};
   AgentMemory next = memory();
   const ReportStatus status = !fails                         ? ReportStatus::ok
                               : hosted.trouble.limit.empty() ? ReportStatus::phase_error
                                                              : ReportStatus::limit;
   queue(next, hosted.name, task.active, status, fails ? &hosted.trouble : nullptr, &hosted);
-  next.tasks[hosted.name].told = fails ? Told::fails : Told::runs;
+  next.tasks[hosted.name].reported = fails ? Reported::fails : Reported::runs;
   next.tasks[hosted.name].tries = 0;
   return file_.save(std::move(next));
 }
@@ -119,7 +120,7 @@ Status Agent::give_back(const HostedTask& hosted, const TaskTrouble& trouble) {
                 "); " + (task.last_good.empty() ? "it is removed" : "back to " + task.last_good.version));
   next.refuse(task.active.release, task.active.digest);
   queue(next, hosted.name, task.active, ReportStatus::rolled_back, &trouble, &hosted);
-  task.told = Told::fails;
+  task.reported = Reported::fails;
   task.tries = 0;
   task.coming = std::move(task.last_good);
   task.last_good = {};

@@ -1,4 +1,5 @@
-// The agent's own thread: pulls when a pull is due, looks after the tasks between, and says how things are.
+// AgentThread: the agent's own thread, which pulls when a pull is due, looks after the tasks between, and
+// says how things are.
 //
 // heard(), ask(), poke() and status() come from any thread and never wait for the network. stop() waits for
 // the step under way, which it cuts short; whoever owns the tasks stops the agent first. While a version is

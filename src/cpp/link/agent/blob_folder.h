@@ -1,4 +1,5 @@
-// Files by their digest: what packages are made of, on their way to the device and while one needs them.
+// BlobFolder: files by their digest: what packages are made of, on their way to the device and while one
+// needs them.
 //
 // A file that comes lies at its place in full size from the first byte on, so a full disk is an error before
 // anything is fetched; beside it, while it is not whole, "<digest>.part" says up to where its bytes are on

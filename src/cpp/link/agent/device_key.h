@@ -1,5 +1,5 @@
-// The device's own key: ECDSA on P-256, made on the device, which it never leaves. It asks for a certificate
-// and signs what the device tells its server. By the system's libcrypto.
+// DeviceKey: the device's own key: ECDSA on P-256, made on the device, which it never leaves. It asks for a
+// certificate and signs what the device tells its server. By the system's libcrypto.
 //
 // Thread-safe once made.
 #pragma once

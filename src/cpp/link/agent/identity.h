@@ -1,6 +1,6 @@
-// Who a device is to its server: its key, its certificate, whom it trusts, where the broker is. Made by one
-// request with a one-time code; lies in a folder as files that only the device's user may read, because TLS
-// libraries want files: device.key, device.pem, authority.pem, root.json, identity.wals.
+// Identity: who a device is to its server: its key, its certificate, whom it trusts, where the broker is.
+// Made by one request with a one-time code; lies in a folder as files that only the device's user may read,
+// because TLS libraries want files: device.key, device.pem, authority.pem, root.json, identity.wals.
 //
 // The key is there before the code is spent, and identity.wals, which says that the rest is whole, is written
 // last: who dies between goes on with the same key and needs a new code. renew() changes device.pem, which is

@@ -1,5 +1,5 @@
-// When the next pull is due: at the start, when a newer epoch is heard of, when the last one failed, and
-// every twelve hours in any case. Pure arithmetic on the steady clock, which nobody sets.
+// PullTimer: when the next pull is due: at the start, when a newer epoch is heard of, when the last one
+// failed, and every twelve hours in any case. Pure arithmetic on the steady clock, which nobody sets.
 //
 // A header of a reply may come from whoever answers the app, so what it says can cost pulls and no more: an
 // epoch that a pull did not bring makes the next such pull wait, twice as long each time. Not synchronised.

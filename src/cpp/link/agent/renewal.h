@@ -1,5 +1,5 @@
-// The device's certificate, renewed before it expires: when two thirds of its time are over the server is
-// asked for another one, with the key that the device has and that signs the request.
+// Renewal: a new certificate of the device before it expires: when two thirds of its time are over the
+// server is asked for another one, with the key that the device has and that signs the request.
 //
 // A device whose certificate has expired proves nothing any more, and needs a new code. One thread, the
 // agent's.

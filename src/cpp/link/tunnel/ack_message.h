@@ -1,4 +1,4 @@
-// What the sink says of the records of a device, on its topic w/<device>/ack:
+// Acknowledgement: what the sink says of the records of a device, on its topic w/<device>/ack:
 // docs/reference/formats/tunnel.md.
 #pragma once
 

@@ -1,4 +1,4 @@
-// An answer of the cloud phase, on the topic w/<device>/down, and what a device says of those it took, on
+// Answer: one of the cloud phase, on the topic w/<device>/down, and what a device says of those it took, on
 // w/<device>/got: docs/reference/formats/tunnel.md.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The seam to whoever keeps the answers of the cloud phase: on a device its result tables
-// (container/link/answer_book.h); a test has one in memory.
+// AnswerTaker: the seam to whoever keeps the answers of the cloud phase: on a device its result tables
+// (container/link/answer_store.h); a test has one in memory.
 //
 // Called by the tunnel's thread alone, which waits for nothing but the taker's own disk.
 #pragma once

@@ -1,5 +1,6 @@
-// How long to wait before the next connection: decorrelated jitter, each wait drawn between the least and
-// three times the last one, so that devices which lost one broker at one moment do not come back at one.
+// Backoff: how long to wait before the next connection: decorrelated jitter, each wait drawn between the
+// least and three times the last one, so that devices which lost one broker at one moment do not come back
+// at one.
 //
 // Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015. Not synchronised.
 #pragma once

@@ -1,4 +1,4 @@
-// zlib over bytes at hand, with and without a preset dictionary.
+// Deflate: zlib over bytes at hand, with and without a preset dictionary.
 #pragma once
 
 #include <optional>

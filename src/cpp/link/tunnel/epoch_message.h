@@ -1,5 +1,5 @@
-// What a broker keeps for all devices on the topic w/epoch: the number of the newest policies, and within how
-// many seconds a device picks a moment to ask for them (docs/reference/formats/tunnel.md).
+// EpochMessage: what a broker keeps for all devices on the topic w/epoch: the number of the newest policies,
+// and within how many seconds a device picks a moment to ask for them (docs/reference/formats/tunnel.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What the other end of a tunnel may make a device hold, and what a device may make it hold. Sizes in bytes.
+// Limits: what the other end of a tunnel may make a device hold, and what a device may make it hold. Sizes
+// in bytes.
 #pragma once
 
 #include <cstddef>

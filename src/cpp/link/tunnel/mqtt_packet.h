@@ -1,5 +1,5 @@
-// Packets of MQTT 3.1.1 (OASIS standard, 29 October 2014) that a device says and hears. QoS 0 and 1; no will,
-// no password: the certificate says who it is.
+// MQTT packets: those of MQTT 3.1.1 (OASIS standard, 29 October 2014) that a device says and hears. QoS 0
+// and 1; no will, no password: the certificate says who it is.
 //
 // Decoders are handed what anybody may have sent: reserved bits, sizes and identifiers are checked as the
 // standard asks, and what breaks it ends the connection. They borrow from the bytes given.

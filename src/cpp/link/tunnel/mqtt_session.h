@@ -1,5 +1,5 @@
-// MQTT of one connection as a state machine over bytes: what comes in becomes events, what is to go out waits
-// in outgoing(). No socket, no clock of its own.
+// MqttSession: MQTT of one connection as a state machine over bytes: what comes in becomes events, what is
+// to go out waits in outgoing(). No socket, no clock of its own.
 //
 // CONNECT, SUBSCRIBE and what is published leave together, before the broker has answered (section 3.1.4 of
 // the standard allows it): a new connection costs one round trip less. A refusal ends the connection; what

@@ -1,5 +1,5 @@
-// The seam to what waits to leave the device: numbered records in streams. On a device that is its outbox
-// (container/link/outbox_source.h); a test has one in memory.
+// RecordSource: the seam to what waits to leave the device: numbered records in streams. On a device that is
+// its outbox (container/link/outbox_source.h); a test has one in memory.
 //
 // Called by the tunnel's thread alone. A source takes no lock while it waits for anything but its own disk.
 #pragma once

@@ -1,5 +1,5 @@
-// The seam to the network: one connection at a time, of bytes in order. TlsSocket on a device, an in-memory
-// broker of a test.
+// Socket: the seam to the network: one connection at a time, of bytes in order. TlsSocket on a device, an
+// in-memory broker of a test.
 //
 // Nothing of it blocks but open() and wait(). One thread uses it; wake() and interrupt() are for any other.
 #pragma once

@@ -116,12 +116,12 @@ Status TlsSocket::open(int64_t timeout_us) {
 
 void TlsSocket::tell() {
   const std::lock_guard lock(lock_);
-  told_ = counts_;
+  published_ = counts_;
 }
 
 SocketCounts TlsSocket::counts() const {
   const std::lock_guard lock(lock_);
-  return told_;
+  return published_;
 }
 
 // Each address of the host in the resolver's order.

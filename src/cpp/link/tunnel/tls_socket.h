@@ -1,5 +1,5 @@
-// TCP and TLS to one host. Small writes leave at once (TCP_NODELAY): 44 ms a record otherwise, which is a
-// peer's delayed acknowledgement.
+// TlsSocket: TCP and TLS to one host. Small writes leave at once (TCP_NODELAY): 44 ms a record otherwise,
+// which is a peer's delayed acknowledgement.
 //
 // The name is looked up by the system's resolver, which cannot be interrupted and has time limits of its own.
 // Threads: as the seam says.
@@ -65,8 +65,8 @@ class TlsSocket final : public Socket {
   std::unique_ptr<TlsStream> tls_;
   std::string sealed_;  // what the kernel has not taken
   SocketCounts counts_;
-  mutable std::mutex lock_;  // of told_
-  SocketCounts told_;
+  mutable std::mutex lock_;  // of published_
+  SocketCounts published_;
   int fd_ = -1;
   int pipe_[2] = {-1, -1};  // wakes poll()
   std::atomic<bool> interrupted_{false};

@@ -113,8 +113,8 @@ bool Tunnel::drain(int64_t timeout_us) {
   news_ = true;
   idle_ = false;  // the thread says so anew
   socket_.wake();
-  told_.wait_for(lock, std::chrono::microseconds(timeout_us),
-                 [&] { return idle_ || stats_.state == TunnelState::stopped; });
+  woken_.wait_for(lock, std::chrono::microseconds(timeout_us),
+                  [&] { return idle_ || stats_.state == TunnelState::stopped; });
   return idle_;
 }
 
@@ -297,7 +297,7 @@ void Tunnel::publish_stats() {
   const std::lock_guard lock(lock_);
   stats_ = counted_;
   idle_ = uploads_.idle() && !news_;
-  told_.notify_all();
+  woken_.notify_all();
 }
 
 }  // namespace walle::link

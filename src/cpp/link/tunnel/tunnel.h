@@ -1,5 +1,5 @@
-// A device's one connection with its broker: MQTT 3.1.1, on which records leave, and acknowledgements, epochs
-// and answers come back. docs/concepts/tunnel.md.
+// Tunnel: a device's one connection with its broker: MQTT 3.1.1, on which records leave, and
+// acknowledgements, epochs and answers come back. docs/concepts/tunnel.md.
 //
 // A record is acknowledged to its source when the sink has said that it is durable; what a broker says proves
 // nothing. Until then it stays in the source and is sent again: behind a new connection, and behind a time in
@@ -133,7 +133,7 @@ class Tunnel {
   TunnelStats counted_;
   std::atomic<bool> news_{false}, network_changed_{false};
   mutable std::mutex lock_;  // of what stands below
-  std::condition_variable told_;
+  std::condition_variable woken_;
   TunnelStats stats_;
   bool idle_ = false;
   base::LoopThread thread_;  // last: it uses all of the above

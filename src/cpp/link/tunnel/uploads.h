@@ -1,4 +1,5 @@
-// Which records of a source go into which message, and when; which are on their way; which have arrived.
+// Uploads: which records of a source go into which message, and when; which are on their way; which have
+// arrived.
 //
 // At once when nothing is on its way; behind an unacknowledged message when enough has come together or the
 // oldest has waited long enough; never more than so many messages on their way. Acknowledgements come in any

@@ -192,7 +192,7 @@ def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, ca
         if module in spec.host_calls or name == module:
             continue
         declared = [call for call in spec.host_calls if call.startswith(module + ".")]
-        # A face in bytecode may have names of its own; what it calls is then up to the device.
+        # A module in bytecode may have names of its own; what it calls is then up to the device.
         missing = not declared or (name in calls and name not in declared)
         if missing and name not in told:
             told.add(name)

@@ -21,7 +21,7 @@ AgentMemory some_memory() {
   task.tries = 2;
   task.trial = "r2";
   task.cohort = Cohort::control;
-  task.told = Told::fails;
+  task.reported = Reported::fails;
   out.tasks["rank"] = task;
   out.tasks["cart"] = {};
   out.refuse("r2", std::string(64, 'd'));
