@@ -1,5 +1,5 @@
-// Digests and signatures, by the system's libcrypto. The seam behind which another library would stand:
-// nothing else of link/ knows OpenSSL.
+// Crypto: digests and signatures, by the system's libcrypto. The seam behind which another library would
+// stand: nothing else of link/ knows OpenSSL.
 //
 // Thread-safe; a Digest belongs to one thread.
 #pragma once

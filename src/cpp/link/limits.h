@@ -1,4 +1,4 @@
-// What a server may make a device read, keep or follow. Sizes in bytes.
+// Limits: what a server may make a device read, keep or follow. Sizes in bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// libcrypto's functions as Crypto. For tests; everybody else asks Crypto::system().
+// OpenSSL: libcrypto's functions as Crypto. For tests; everybody else asks Crypto::system().
 #pragma once
 
 #include <memory>

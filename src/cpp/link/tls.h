@@ -1,5 +1,5 @@
-// TLS 1.3 of a client, over bytes in memory: whoever has a socket carries them. Server certificates are
-// verified against one file of authorities and the host's name; there is no way around it.
+// TLS 1.3: that of a client, over bytes in memory: whoever has a socket carries them. Server certificates
+// are verified against one file of authorities and the host's name; there is no way around it.
 //
 // The session of the last connection is kept in a file, so that the next one - also of another process - is
 // resumed: no certificates on the wire. It is a secret of this device; the file is its owner's alone, and

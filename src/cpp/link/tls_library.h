@@ -1,5 +1,5 @@
-// The functions of the system's libssl (OpenSSL 3 or 1.1) that a client needs, found when somebody first
-// asks.
+// TlsLibrary: the functions of the system's libssl (OpenSSL 3 or 1.1) that a client needs, found when
+// somebody first asks.
 //
 // Thread-safe. The constants are of <openssl/ssl.h> and <openssl/bio.h> and part of their ABI; a build needs
 // no OpenSSL headers so.

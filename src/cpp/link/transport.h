@@ -1,5 +1,5 @@
-// The seam to the network: GET and POST, replies in pieces, whoever does it - the app's own stack, libcurl,
-// Python's http.client, an in-memory server of a test.
+// Transport: the seam to the network: GET and POST, replies in pieces, whoever does it - the app's own
+// stack, libcurl, Python's http.client, an in-memory server of a test.
 //
 // An implementation follows no more than a few redirects of a GET and none of a POST, has time limits of its
 // own for connecting and for a reply that comes no further, and keeps nothing of a body: how much of it is

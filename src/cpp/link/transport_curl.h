@@ -1,5 +1,5 @@
-// Transport by the system's libcurl, loaded when the first one is made: a program that connects nowhere, or
-// brings a transport of its own, never sees it.
+// libcurl: a Transport by the system's library, loaded when the first one is made: a program that connects
+// nowhere, or brings a transport of its own, never sees it.
 #pragma once
 
 #include <memory>

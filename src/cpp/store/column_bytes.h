@@ -1,5 +1,5 @@
-// One column of a segment as bytes, before they are compressed: which rows have a value, then the values of
-// those that have (docs/reference/formats/segment.md).
+// Column bytes: one column of a segment, before its bytes are compressed: which rows have a value, then the
+// values of those that have (docs/reference/formats/segment.md).
 #pragma once
 
 #include <optional>

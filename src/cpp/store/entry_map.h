@@ -1,5 +1,5 @@
-// Entries of a small map as bytes and back: what the key-value file and the state file hold behind their
-// heads. Sorted by the key's bytes, so that the file depends on the content alone.
+// Entry map: entries of a small map as bytes and back, which is what the key-value file and the state file
+// hold behind their heads. Sorted by the key's bytes, so that the file depends on the content alone.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Finding the chain of frames in whatever bytes a journal's file holds: shared by the writer that opens it
-// and by readers beside a writer. Pure functions of bytes that anybody may have made.
+// Chain: the frames that follow each other in whatever bytes a journal's file holds: found alike by the
+// writer that opens it and by readers beside a writer. Pure functions of bytes that anybody may have made.
 #pragma once
 
 #include "store/journal_frame.h"

@@ -1,6 +1,6 @@
-// One frame of a journal's ring: {u32 crc, u32 size, u64 seq, payload}, padded to 8 bytes; crc = CRC-32C of
-// size, seq and payload. Two sizes mean something else: a skip frame ends the lap, a gap frame (payload u64)
-// tells the next number.
+// Frame: one record of a journal's ring: {u32 crc, u32 size, u64 seq, payload}, padded to 8 bytes; crc =
+// CRC-32C of size, seq and payload. Two sizes mean something else: a skip frame ends the lap, a gap frame
+// (payload u64) tells the next number.
 //
 // Pure functions of bytes; none reads outside `ring`.
 #pragma once

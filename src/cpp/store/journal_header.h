@@ -1,5 +1,5 @@
-// The header page of a journal file, private to the journal. Numbers that change too often for a checksum are
-// stored beside their complement. The layout is in docs/reference/formats/journal.md.
+// Journal header: the first page of a journal file, private to the journal. Numbers that change too often
+// for a checksum are stored beside their complement. The layout is in docs/reference/formats/journal.md.
 #pragma once
 
 #include <optional>

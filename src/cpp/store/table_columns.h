@@ -1,4 +1,4 @@
-// Rows of a result table as columns: what a reader gets.
+// TableColumns: rows of a result table as columns: what a reader gets.
 #pragma once
 
 #include "store/table_decl.h"

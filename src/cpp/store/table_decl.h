@@ -1,4 +1,4 @@
-// What a result table holds: its name, its columns, and how much of it is kept.
+// TableDecl: what a result table holds: its name, its columns, and how much of it is kept.
 //
 // A table only grows: rows are appended and the oldest leave. Its columns only grow, too: a declaration may
 // add columns behind those that are there, and rows from before have nothing in them.

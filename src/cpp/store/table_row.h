@@ -1,4 +1,4 @@
-// Rows of one table as bytes, as the redo journal and the waiting batch hold them, and back
+// TableRows: rows of one table as bytes, as the redo journal and the waiting batch hold them, and back
 // (docs/reference/formats/commits.md): packed once, where they are made, and copied from there on.
 #pragma once
 

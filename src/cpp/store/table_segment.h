@@ -1,5 +1,5 @@
-// A run of rows of one table as a segment file and back (docs/reference/formats/tables.md). A file says
-// everything that its rows need: a folder whose manifest is lost is read from its files alone.
+// Table segment: a run of rows of one table as a segment file and back (docs/reference/formats/tables.md). A
+// file says everything that its rows need: a folder whose manifest is lost is read from its files alone.
 #pragma once
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-// What the sources of Tables share.
+// Tables, private: what its sources share.
 #pragma once
 
 #include <deque>

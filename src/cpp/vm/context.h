@@ -1,4 +1,4 @@
-// What host calls find behind the isolate that calls them.
+// TaskContext: what host calls find behind the isolate that calls them.
 //
 // A room that lends host calls keeps what belongs to one task in a slot of its own: the VM knows the slots by
 // number, the rooms by type (container/host/slots.h names them all). Used by the isolate's own thread.

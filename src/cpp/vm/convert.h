@@ -1,4 +1,4 @@
-// Values to and from the plain structures of the boundary (abi.h).
+// Conversion of values to and from the plain structures of the boundary (abi.h).
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// A child that fork() makes of a process with a VM has its memory and none of its threads: the watchdog, the
-// reaper and the pools are gone, and a lock that one of them held stays locked. Nothing of the VM can be used
-// there, and nothing is ended there either; everything says so instead of waiting for ever.
+// Fork: a child that fork() makes of a process with a VM has its memory and none of its threads: the
+// watchdog, the reaper and the pools are gone, and a lock that one of them held stays locked. Nothing of the
+// VM can be used there, and nothing is ended there either; everything says so instead of waiting for ever.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What one isolate may use. Zero means unlimited unless said otherwise.
+// Limits: what one isolate may use. Zero means unlimited unless said otherwise.
 #pragma once
 
 #include <cstdint>

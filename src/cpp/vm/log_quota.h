@@ -1,4 +1,5 @@
-// What one call of a task may log. Without a quota a loop of print() made 600 MB of lines in a second.
+// LogQuota: what one call of a task may log. Without a quota a loop of print() made 600 MB of lines in a
+// second.
 //
 // Used by the thread that runs the call.
 #pragma once

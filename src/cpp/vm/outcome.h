@@ -1,5 +1,5 @@
-// What a call leaves behind: a value, or why there is none. Errors of a task are data, never exceptions of
-// the host.
+// Outcome: what a call leaves behind: a value, or why there is none. Errors of a task are data, never
+// exceptions of the host.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Ends isolates on a thread of its own: ending one takes 0.6 ms, and whoever drops it should not wait.
+// Reaper: ends isolates on a thread of its own: ending one takes 0.6 ms, and whoever drops it should not
+// wait.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// A .wtask file with resources: the bytecode container of a task and the files that travel with it (models,
-// tables).
+// TaskFile: a .wtask file with resources: the bytecode container of a task and the files that travel with it
+// (models, tables).
 //
 // The layout is docs/reference/formats/task.md. A task without resources is the bare container ("WVMB").
 #pragma once

@@ -1,4 +1,4 @@
-// The watchdog stops calls that outlive their wall-clock or processor limit: one thread for all isolates,
+// Watchdog: stops calls that outlive their wall-clock or processor limit: one thread for all isolates,
 // asleep until the earliest deadline. Arming costs one atomic store, plus a wake-up only when the new
 // deadline is the earliest.
 //

@@ -1,5 +1,5 @@
-// A version of a task, opened from the parts of a package: each file lies in a folder under its SHA-256, as
-// 64 hexadecimal digits, and is used where it lies.
+// Package version: a version of a task, opened from the parts of a package: each file lies in a folder under
+// its SHA-256, as 64 hexadecimal digits, and is used where it lies.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What a task returned as rows of its tables: None is none, a dict is one row of the first table, a list of
-// dicts several. A task without tables stores nothing; its value goes to on_result alone.
+// Result rows: what a task returned as rows of its tables: None is none, a dict is one row of the first
+// table, a list of dicts several. A task without tables stores nothing; its value goes to on_result alone.
 #pragma once
 
 #include <span>

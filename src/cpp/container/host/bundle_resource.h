@@ -1,4 +1,4 @@
-// Files that travel with a task, by name.
+// Resources: files that travel with a task, by name.
 #pragma once
 
 #include <string_view>

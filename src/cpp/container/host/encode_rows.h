@@ -1,4 +1,4 @@
-// What an encoder asks of a model's session, whoever owns that: rows of floats into the first input, the
+// Encoder: what one asks of a model's session, whoever owns that: rows of floats into the first input, the
 // numbers of the first output back. Stateless; any thread.
 #pragma once
 

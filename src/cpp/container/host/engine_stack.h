@@ -1,5 +1,6 @@
-// Kernels keep tiles on the stack; a task's thread may have less than they need: 256 KB suffice for an
-// isolate. A thread that is made for them has twice as much, so that its own frames do not count.
+// Engine stack: kernels keep tiles on the stack; a task's thread may have less than they need: 256 KB
+// suffice for an isolate. A thread that is made for them has twice as much, so that its own frames do not
+// count.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The host calls of the product: what every VM is opened with.
+// Host calls of the product: what every VM is opened with.
 //
 // Adding one: a function in container/host/<module>.cc and one entry in host_calls.inc.
 #pragma once

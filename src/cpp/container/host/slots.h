@@ -1,5 +1,5 @@
-// Whose state lies where in a task's context (vm/context.h): one slot for each module of host calls that
-// keeps something for a task.
+// Slots: whose state lies where in a task's context (vm/context.h): one slot for each module of host calls
+// that keeps something for a task.
 //
 // Set by whoever takes the isolate, but for the engine's, which its first load() makes.
 #pragma once

@@ -1,4 +1,4 @@
-// Columns of rows as a task sees them.
+// Stream columns: rows as a task sees them.
 #pragma once
 
 #include "stream/operators/batch.h"

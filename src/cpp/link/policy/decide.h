@@ -1,5 +1,5 @@
-// What a device should run: a pure function of its header, a plan and the time. The device, the server and
-// every gateway between them call the same one, so nobody keeps a row per device.
+// Decision: what a device should run: a pure function of its header, a plan and the time. The device, the
+// server and every gateway between them call the same one, so nobody keeps a row per device.
 //
 // Of each task the first release that suits the device is its; releases behind that one are what is left when
 // it goes. A gray release lets in a growing share of devices by a hash of the device and the release: who is

@@ -1,4 +1,5 @@
-// A plan's releases in the form that deciding reads: which segments hold for a header is one AND of bit rows.
+// DecisionTable: a plan's releases in the form that deciding reads: which segments hold for a header is one
+// AND of bit rows.
 //
 // Per field the ends of all segments' spans cut its values into intervals; each interval has a row with one
 // bit for each segment whose condition holds there. A header picks a row per field by binary search, and the

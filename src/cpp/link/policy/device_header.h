@@ -1,5 +1,5 @@
-// The device header: 36 bytes that say what a device is and what it carried out last. It rides on any request
-// as `X-Walle: <48 characters of base64url>`; from it and a plan alone follows what the device should run
+// DeviceHeader: 36 bytes that say what a device is and what it carried out last. It rides on any request as
+// `X-Walle: <48 characters of base64url>`; from it and a plan alone follows what the device should run
 // (link/policy/decide.h). docs/reference/formats/device-header.md.
 //
 // Names travel as hashes: a header says which app it comes from to who knows the app, and nothing to others.

@@ -1,4 +1,5 @@
-// A plan as a device or a server holds it: read once, verified whole, then asked millions of times.
+// Plan: releases and segments as a device or a server holds it: read once, verified whole, then asked
+// millions of times.
 //
 // Trust nothing: sizes, counts, texts, spans and shares of the bytes are checked before they are used, and a
 // plan with anything wrong is refused as a whole (docs/reference/formats/plan.md has the limits). Immutable

@@ -1,4 +1,4 @@
-// What a plan says, as values, and how much of it there may be.
+// PlanData: what a plan says, as values, and how much of it there may be.
 #pragma once
 
 #include <cstdint>

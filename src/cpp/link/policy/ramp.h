@@ -1,4 +1,5 @@
-// How a gray release grows: a share of devices along a straight line over time, in 2^-32. Values, no state.
+// PlanRamp: how a gray release grows: a share of devices along a straight line over time, in 2^-32. Values,
+// no state.
 #pragma once
 
 #include <cstdint>

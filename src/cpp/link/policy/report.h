@@ -1,4 +1,4 @@
-// Reports: what a device tells of a release it tries. docs/reference/formats/report.md. Values, no state.
+// Report: what a device tells of a release it tries. docs/reference/formats/report.md. Values, no state.
 #pragma once
 
 #include <array>

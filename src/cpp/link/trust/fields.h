@@ -1,5 +1,5 @@
-// The members of a JSON object, each asked for once with the type it must have. The first that is missing or
-// of another type is the error that status() gives; what was asked then is an empty value.
+// Fields: the members of a JSON object, each asked for once with the type it must have. The first that is
+// missing or of another type is the error that status() gives; what was asked then is an empty value.
 //
 // Borrows the object.
 #pragma once

@@ -1,4 +1,4 @@
-// JSON as signed metadata uses it: read strictly and within limits, written as the canonical form that
+// Json: JSON as signed metadata uses it: read strictly and within limits, written as the canonical form that
 // signatures cover.
 //
 // Refused beyond what is no JSON at all: numbers with a fraction, exponent or more than 64 bits, which have

@@ -1,4 +1,4 @@
-// The files of a TUF repository as values (The Update Framework, specification 1.0.x, section 4).
+// Metadata: the files of a TUF repository as values (The Update Framework, specification 1.0.x, section 4).
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// The metadata a device believes, one file per role, as the server sent it: <folder>/<encoded role>.json.
+// MetadataStore: the metadata a device believes, one file per role, as the server sent it: <folder>/<encoded
+// role>.json.
 //
 // Each write is whole and durable or did not happen (base/env.h). Nothing here is believed because it lies
 // here but the root: the rest is verified again at every start. One owner at a time; not synchronised.

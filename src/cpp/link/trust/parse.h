@@ -1,4 +1,4 @@
-// Reading the files of a repository: strictly, and before anybody asks whether they may be believed.
+// Parsers of the files of a repository: strict, and before anybody asks whether they may be believed.
 //
 // What a file says beyond the specification is kept for the signature and otherwise left alone. What it says
 // against it - no keys, a version of 0, two forms of delegation at once - is an error.

@@ -1,4 +1,4 @@
-// Which targets a delegation covers, and how names become parts of a URL or of a file's name.
+// Paths of targets: which ones a delegation covers, and how names become parts of a URL or of a file's name.
 #pragma once
 
 #include "link/trust/metadata.h"

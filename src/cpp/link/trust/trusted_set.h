@@ -1,5 +1,5 @@
-// What a device believes of a repository: the steps of TUF's client workflow (section 5) as a chain that only
-// grows - root, timestamp, snapshot, targets, delegated roles - without files or network.
+// TrustedSet: what a device believes of a repository: the steps of TUF's client workflow (section 5) as a
+// chain that only grows - root, timestamp, snapshot, targets, delegated roles - without files or network.
 //
 // Invariants: every file kept was signed by those whom the file before it names. A version never falls behind
 // one that was kept under the same keys, whatever the server sends. Nothing expired is used: expired files

@@ -1,5 +1,5 @@
-// The TUF client of a device (specification 1.0.x, section 5): what of a repository is authentic now, and the
-// bytes of its targets.
+// Updater: the TUF client of a device (specification 1.0.x, section 5): what of a repository is authentic
+// now, and the bytes of its targets.
 //
 // refresh() follows the root's chain, then timestamp, snapshot and targets; each file that was believed is
 // durable before the next one is asked for, so a process that dies continues and never goes back. After an

@@ -1,4 +1,5 @@
-// Whether enough of a role's keys signed a file, and whether a file is the one another file names.
+// Verification: whether enough of a role's keys signed a file, and whether a file is the one another file
+// names.
 #pragma once
 
 #include "link/trust/metadata.h"

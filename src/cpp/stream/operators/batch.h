@@ -1,4 +1,4 @@
-// Columns of rows in event time: what operators take and give.
+// Batch: columns of rows in event time: what operators take and give.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What operators do with rows and columns of batches.
+// Batch rows: what operators do with rows and columns of batches.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The item page view (IPV) feature of the Walle paper: what a user did on one item page, as a fixed vector of
+// IPV: the item page view feature of the Walle paper: what a user did on one item page, as a fixed vector of
 // floats, and its encoding by one dense layer with tanh.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Rows together with where they come from: what the egress gate believes.
+// TracedBatch: rows together with where they come from: what the egress gate believes.
 //
 // Labels and support of a Batch are fields that anybody may set. A TracedBatch cannot be changed, and there
 // are three ways to one: rows read from a log, labelled by its catalogue; rows given by hand, which are
