@@ -26,9 +26,8 @@ Status check_value(const ir::Value& value, const ir::RuntimeValue& given, const 
   if (value.kind == ir::ValueKind::optional) return {};
   const Tensor* t = given.tensor();
   if (!t) return argument_error("no tensor", declared(value), where(), "pass an array");
-  const auto have = [&] { return std::string(dtype_name(t->dtype())) + t->shape().text(); };
   if (value.dtype != DType::undefined && t->dtype() != value.dtype)
-    return argument_error(have(), declared(value), where(),
+    return argument_error({dtype_name(t->dtype()), t->shape().text()}, declared(value), where(),
                           {"convert the array with .astype('", dtype_name(value.dtype), "')"});
   if (!value.shape) return {};
   bool fits = static_cast<int>(value.shape->size()) == t->shape().rank();
@@ -44,7 +43,7 @@ Status check_value(const ir::Value& value, const ir::RuntimeValue& given, const 
     std::string bound;
     for (const auto& [name, size] : symbols)
       bound += (bound.empty() ? " where " : ", ") + name + "=" + std::to_string(size);
-    return argument_error(have(), declared(value) + bound, where(),
+    return argument_error({dtype_name(t->dtype()), t->shape().text()}, {declared(value), bound}, where(),
                           "reshape the array or convert the model with dynamic dimensions");
   }
   return {};

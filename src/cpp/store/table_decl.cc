@@ -57,15 +57,18 @@ Status check_table(const TableDecl& decl) {
 Status check_growth(const TableDecl& before, const TableDecl& after) {
   for (size_t i = 0; i < before.columns.size(); ++i) {
     const ColumnDecl& old = before.columns[i];
-    const std::string expected = std::string(column_type_name(old.type)) + " " + base::shown_name(old.name) +
-                                 " as column " + std::to_string(i + 1) + ", which has rows already";
+    const auto other = [&](Text given, Text next) {
+      return bad_table(after, given,
+                       {column_type_name(old.type), " ", base::shown_name(old.name), " as column ", i + 1,
+                        ", which has rows already"},
+                       next);
+    };
     if (i >= after.columns.size())
-      return bad_table(after, {"no column ", base::shown_name(old.name)}, expected,
-                       "keep the columns that are there, or give the table another name");
+      return other({"no column ", base::shown_name(old.name)},
+                   "keep the columns that are there, or give the table another name");
     if (!(after.columns[i] == old))
-      return bad_table(
-          after, {column_type_name(after.columns[i].type), " ", base::shown_name(after.columns[i].name)},
-          expected, "add new columns behind the others, or give the table another name");
+      return other({column_type_name(after.columns[i].type), " ", base::shown_name(after.columns[i].name)},
+                   "add new columns behind the others, or give the table another name");
   }
   return {};
 }

@@ -55,7 +55,7 @@ void NullMemory::free(Handle block) {
 
 Result<std::byte*> NullMemory::open(Handle h, int64_t bytes) const {
   if (h.memory() != this)
-    return internal_error({"a handle of ", h ? std::string(h.memory()->name()) + " memory" : "no memory"},
+    return internal_error({"a handle of ", h ? Text{h.memory()->name(), " memory"} : Text("no memory")},
                           "null memory");
   const std::shared_lock lock(mutex_);
   auto block = blocks_.upper_bound(number(h));  // the first behind h: the one before it may hold h

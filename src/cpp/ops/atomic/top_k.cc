@@ -13,7 +13,7 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> k, c.need_i64(1));
   Shape out = c.shape(0);
   if (k.size() != 1 || k[0] < 0 || k[0] > out[axis])
-    return model_error({"k=", k.size() == 1 ? std::to_string(k[0]) : std::to_string(k.size()) + " numbers"},
+    return model_error({"k=", k.size() == 1 ? Text(k[0]) : Text{k.size(), " numbers"}},
                        {"one number from 0 to ", out[axis]}, "TopK input 1", "correct k");
   out[axis] = k[0];
   c.output(0, c.dtype(0), out);

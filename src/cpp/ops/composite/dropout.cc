@@ -23,7 +23,7 @@ Result<double> ratio_of(LowerContext& c) {
   if (!c.has(1)) return 0.5;
   WALLE_ASSIGN(const std::vector<double> values, c.constant(c.in(1))->to_f64());
   if (values.size() != 1 || !(values[0] >= 0 && values[0] < 1))
-    return model_error({"ratio ", values.empty() ? std::string("of no elements") : std::to_string(values[0])},
+    return model_error({"ratio ", values.empty() ? Text("of no elements") : Text(values[0])},
                        "a number in [0, 1)", "Dropout input 1", "correct the ratio");
   return values[0];
 }

@@ -10,7 +10,7 @@ Result<int64_t> depth_of(const Tensor& value) {
   WALLE_ASSIGN(const std::vector<double> depth, value.to_f64());
   // Depth may be a float in files; NaN fails the comparison.
   if (depth.size() != 1 || !(depth[0] >= 1) || depth[0] > static_cast<double>(base::kMaxTensorBytes))
-    return model_error({"a depth of ", depth.empty() ? "nothing" : std::to_string(depth[0])},
+    return model_error({"a depth of ", depth.empty() ? Text("nothing") : Text(depth[0])},
                        "one number of 1 or more", "input depth", "correct the depth");
   return static_cast<int64_t>(depth[0]);
 }

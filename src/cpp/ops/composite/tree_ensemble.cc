@@ -27,9 +27,8 @@ Status infer(ir::InferContext& c) {
   const int64_t aggregate = c.attrs().get_int("aggregate_function", kSum);
   const int64_t post = c.attrs().get_int("post_transform", 0);
   if (aggregate < 0 || aggregate > kMax || post < 0 || post > kProbit)
-    return wrong(
-        "aggregate_function " + std::to_string(aggregate) + ", post_transform " + std::to_string(post),
-        "AVERAGE, SUM, MIN or MAX; NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT");
+    return wrong({"aggregate_function ", aggregate, ", post_transform ", post},
+                 "AVERAGE, SUM, MIN or MAX; NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT");
   c.output(0, c.dtype(0), Shape{c.shape(0)[0], e.targets});
   return {};
 }

@@ -38,8 +38,7 @@ Result<Tensor> table(DType dtype, const Shape& shape, const std::vector<double>&
 Status infer_window(ir::InferContext& c, double a0, double a1, double a2) {
   WALLE_ASSIGN(const std::vector<int64_t> size, c.need_i64(0));
   if (size.size() != 1 || size[0] < 0 || size[0] > kMaxTable)
-    return model_error({"size ", size.size() == 1 ? std::to_string(size[0])
-                                                  : "of " + std::to_string(size.size()) + " numbers"},
+    return model_error({"size ", size.size() == 1 ? Text(size[0]) : Text{"of ", size.size(), " numbers"}},
                        "one number from 0 to 2^22", "window", "correct the size");
   const int64_t n = size[0];
   const double span =

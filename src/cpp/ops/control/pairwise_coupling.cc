@@ -81,7 +81,7 @@ Status run(ControlContext& c) {
   const int64_t classes = c.attrs().get_int("classes", 0);
   if (!pairs || pairs->dtype() != DType::float32 || pairs->shape().rank() != 2 || classes < 2 ||
       classes > kMaxClasses || pairs->shape()[1] != classes * (classes - 1) / 2)
-    return model_error({"pairs of ", pairs ? pairs->shape().text() : std::string("nothing")},
+    return model_error({"pairs of ", pairs ? Text(pairs->shape().text()) : Text("nothing")},
                        "float32 [rows, classes * (classes - 1) / 2]", "PairwiseCoupling", "check the node");
   const int64_t rows = pairs->shape()[0];
   WALLE_ASSIGN(const Shape shape, Shape::checked(std::vector{rows, classes}, 4, "PairwiseCoupling"));

@@ -185,7 +185,7 @@ Result<std::unique_ptr<Operator>> make_filter(std::string_view predicate) {
 
 Result<std::unique_ptr<Operator>> make_map(std::string out, std::string left, char op, std::string right) {
   if (std::string_view("+-*/=").find(op) == std::string_view::npos || out.empty())
-    return argument_error({"map '", out, "' with operator '", std::string(1, op), "'"},
+    return argument_error({"map '", out, "' with operator '", std::string_view(&op, 1), "'"},
                           "a name and one of + - * / =", "map", "correct it");
   return std::unique_ptr<Operator>(new Map(std::move(out), std::move(left), op, std::move(right)));
 }

@@ -127,7 +127,7 @@ class Lexer {
     const std::string_view two = source_.substr(at_, 2);
     const bool is_double = std::find(kDouble.begin(), kDouble.end(), two) != kDouble.end();
     if (!is_double && kSingle.find(two[0]) == std::string_view::npos)
-      return argument_error({"an unknown character '", std::string(1, two[0]), "'"},
+      return argument_error({"an unknown character '", std::string_view(two.data(), 1), "'"},
                             "names, numbers, texts and the signs of the language", here(),
                             "remove it, or put the name in quotes");
     add(TokenKind::sign, is_double ? 2 : 1);
