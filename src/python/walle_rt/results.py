@@ -133,7 +133,7 @@ class ResultTables:
 
     def losses(self) -> list[Loss]:
         """Rows that are gone, and have not been acknowledged."""
-        return [Loss(*told) for told in self._reading().losses()]
+        return [Loss(*fields) for fields in self._reading().losses()]
 
     def _reading(self) -> _core.results.Reader | _core.results.Writer:
         return _core.results.Reader.open(self._directory, self._key)
@@ -243,8 +243,8 @@ class ResultStore(ResultTables):
         return self._writer
 
 
-def _info(told: Any) -> TableInfo:
-    values = dict(told)
+def _info(fields: Any) -> TableInfo:
+    values = dict(fields)
     age = values.pop("max_age_us")
-    values["columns"] = {name: ColumnType(kind) for name, kind in told["columns"]}
+    values["columns"] = {name: ColumnType(kind) for name, kind in fields["columns"]}
     return TableInfo(max_age_s=age / _US if age else None, **values)

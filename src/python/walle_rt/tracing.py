@@ -58,13 +58,13 @@ def trace(path: str | os.PathLike[str], *, events_per_thread: int = 65_536) -> I
         ResourceError: the file cannot be written.
     """
     target = Path(path)
-    told = Trace()
+    traced = Trace()
     started_us = time.time_ns() // 1000
     _core.start_trace(events_per_thread)
     try:
-        yield told
+        yield traced
     finally:
-        data, told.events, told.dropped, told.threads = _core.stop_trace()
+        data, traced.events, traced.dropped, traced.threads = _core.stop_trace()
         # For join_traces: when, by the wall clock, the times in it begin.
         head = b'{"started_us":%d,' % started_us
         _write(target, head + data.removeprefix(b"{"))
@@ -111,9 +111,9 @@ def join_traces(
             if "ts" in moved:
                 moved["ts"] += content["started_us"] - first
             events.append(moved)
-            told = moved.get("args", {})
-            if moved["ph"] == "X" and moved["name"] in _RECORD_SPANS and "value" in told:
-                along.setdefault((told.get("device", name), told["value"]), []).append(moved)
+            args = moved.get("args", {})
+            if moved["ph"] == "X" and moved["name"] in _RECORD_SPANS and "value" in args:
+                along.setdefault((args.get("device", name), args["value"]), []).append(moved)
     joined = [spans for spans in along.values() if len({span["pid"] for span in spans}) > 1]
     for number, spans in enumerate(joined, 1):
         events += _arrow(number, sorted(spans, key=lambda span: float(span["ts"])))

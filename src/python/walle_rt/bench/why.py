@@ -111,18 +111,18 @@ def _best_profile(
     milliseconds: dict[str, float], missing: dict[str, str], model: Path, feeds: Feeds, cache: Path
 ) -> tuple[list[profiles.Row], str]:
     peers = sorted((name for name in milliseconds if name != "walle"), key=lambda name: milliseconds[name])
-    told = []
+    notes = []
     for engine in peers:
         try:
             rows = profiles.profile(engine, model, feeds, cache)
         except Unavailable as error:
-            told.append(f"{engine}: {error}")
+            notes.append(f"{engine}: {error}")
             continue
         if rows:
             return rows, engine
-        told.append(f"{engine}: an empty profile")
-    told += [f"{engine}: {reason}" for engine, reason in missing.items()]
-    raise Unavailable("; ".join(told) or "no peer is installed")
+        notes.append(f"{engine}: an empty profile")
+    notes += [f"{engine}: {reason}" for engine, reason in missing.items()]
+    raise Unavailable("; ".join(notes) or "no peer is installed")
 
 
 def text(found: Why, top: int = 20) -> list[str]:

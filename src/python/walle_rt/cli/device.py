@@ -125,11 +125,11 @@ def status(
     if not (directory / "log").is_dir():
         raise ArgumentError.of(f"'{directory}'", "a device's folder", "walle device status", "check the path")
     with Device(directory, background=False) as device:
-        told = _status(device, verify)
+        report = _status(device, verify)
     if json_:
-        emit_json(told)
+        emit_json(report)
     else:
-        _show(told)
+        _show(report)
 
 
 def _tell_pull(state: CloudState, as_json: bool) -> None:
@@ -173,7 +173,7 @@ def _print_firing(result: TaskResult, as_json: bool) -> None:
 
 
 def _status(device: Device, verify: bool = False) -> dict[str, Any]:
-    losses = device.losses(verify=verify)  # before the tables are told: they hold what is left
+    losses = device.losses(verify=verify)  # before the tables are shown: they hold what is left
     tables = {}
     tasks = device.tasks()
     for name in tasks:
@@ -196,20 +196,20 @@ def _status(device: Device, verify: bool = False) -> dict[str, Any]:
     }
 
 
-def _show(told: dict[str, Any]) -> None:
-    out.print(f"{told['path']}: {told['stats']['last_event']} events, {len(told['tasks'])} tasks")
-    for name, info in told["tasks"].items():
+def _show(report: dict[str, Any]) -> None:
+    out.print(f"{report['path']}: {report['stats']['last_event']} events, {len(report['tasks'])} tasks")
+    for name, info in report["tasks"].items():
         out.print(f"  {name} {info['version']}: {_state(info)}")
-    for name, table in told["tables"].items():
+    for name, table in report["tables"].items():
         out.print(f"  table {name}: {table['rows']} rows")
-    for loss in told["losses"]:
+    for loss in report["losses"]:
         at_most = "" if loss["exact"] else "at most "
         rows = f"{at_most}{loss['rows']} rows from {loss['first']} to {loss['last']}"
         out.print(f"  lost of table {loss['table']}: {rows}: {loss['cause']}")
-    for name, stream in told["outbox"].items():
+    for name, stream in report["outbox"].items():
         out.print(f"  outbox {name}: {stream['waiting']} records wait, {stream['waiting_bytes']} bytes")
-    if told["stats"]["trouble"]:
-        out.print(f"  trouble: {told['stats']['trouble']}")
+    if report["stats"]["trouble"]:
+        out.print(f"  trouble: {report['stats']['trouble']}")
 
 
 def _state(info: dict[str, Any]) -> str:

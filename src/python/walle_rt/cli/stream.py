@@ -50,8 +50,8 @@ def replay(file: Recording, triggers: Triggers, key_file: KeyFile = None, json_:
             waiting = _waiting(found)
             evicted = {name: n for name in found.triggers if (n := found.stats_of(name).evicted)}
     if json_:
-        told = {"events": events, "firings": [_firing(f) for f in firings]}
-        emit_json(told | {"waiting": [_firing(f) for f in waiting], "evicted": evicted})
+        fields = {"events": events, "firings": [_firing(f) for f in firings]}
+        emit_json(fields | {"waiting": [_firing(f) for f in waiting], "evicted": evicted})
         return
     for f in firings:
         out.print(_line(f))

@@ -39,15 +39,15 @@ for _name, _made in _COMMANDS.items():
     app.command(_name)(_made)
 
 
-def told(error: TaskFailed) -> dict[str, Any]:
+def error_fields(error: TaskFailed) -> dict[str, Any]:
     """A task's exception and those it names, as JSON; what is empty is left out."""
     origin = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     related = {
         "notes": list(getattr(error, "__notes__", [])),
-        "cause" if origin is error.__cause__ else "context": told(origin)
+        "cause" if origin is error.__cause__ else "context": error_fields(origin)
         if isinstance(origin, TaskFailed)
         else None,
-        "members": [told(member) for member in error.members],
+        "members": [error_fields(member) for member in error.members],
     }
     return {
         "type": error.type,
@@ -60,7 +60,13 @@ def told(error: TaskFailed) -> dict[str, Any]:
 def failed(error: TaskFailed, log: list[str]) -> None:
     """A task's failure as JSON, and the exit code of tasks."""
     emit_json(
-        {"error": type(error).__name__, "message": str(error), **told(error), "log": log, "exit": EXIT_TASK}
+        {
+            "error": type(error).__name__,
+            "message": str(error),
+            **error_fields(error),
+            "log": log,
+            "exit": EXIT_TASK,
+        }
     )
     raise typer.Exit(EXIT_TASK)
 

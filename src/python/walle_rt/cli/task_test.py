@@ -93,17 +93,17 @@ def bench(
     rows |= {phase: [getattr(f, f"{phase}_us") for f in hot] for phase in PHASES}
     rows = {name: values for name, values in rows.items() if any(values)}
     failed = sum(f.error is not None for f in trial.firings)
-    told = {name: _percentiles(values) for name, values in rows.items()}
+    percentiles = {name: _percentiles(values) for name, values in rows.items()}
     first = sum(getattr(trial.firings[0], f"{phase}_us") for phase in PHASES) if trial.firings else 0
     if json_:
         emit_json(
             {"firings": len(trial.firings), "failed": failed, "first_us": first}
-            | {"heap_bytes": trial.heap_bytes, "us": told}
+            | {"heap_bytes": trial.heap_bytes, "us": percentiles}
         )
     else:
         out.print(f"{trial.events} events, {len(trial.firings)} firings, {failed} failed")
         out.print(f"first firing {first / 1000:.2f} ms; the others in us:")
-        for name, values in told.items():
+        for name, values in percentiles.items():
             out.print(f"  {name:12s}" + "".join(f"  {key} {value:8.0f}" for key, value in values.items()))
         out.print(f"memory of the isolate at most {size_text(trial.heap_bytes)}")
     if failed:
@@ -144,10 +144,10 @@ def _duration(text: str) -> int:
 
 def firing_told(firing: TaskResult) -> dict[str, Any]:
     """One firing as JSON can say it."""
-    told = {f.name: getattr(firing, f.name) for f in dataclasses.fields(firing)}
-    told["value"] = plain(firing.value)
-    told["error"] = None if firing.error is None else dataclasses.asdict(firing.error)
-    return told
+    fields = {f.name: getattr(firing, f.name) for f in dataclasses.fields(firing)}
+    fields["value"] = plain(firing.value)
+    fields["error"] = None if firing.error is None else dataclasses.asdict(firing.error)
+    return fields
 
 
 def firing_line(firing: TaskResult) -> str:

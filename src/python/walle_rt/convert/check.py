@@ -77,8 +77,8 @@ def check_proto(
     worst = {o.name: worst_gap(got[o.name], want[o.name]) for o in model.graph.output}
     if all(difference(got[o.name], want[o.name]) is None for o in model.graph.output):
         return CheckResult(name, True, worst)
-    node, value, told = _bisect(model, given, run)
-    return CheckResult(name, False, worst, node, value, told)
+    node, value, difference_text = _bisect(model, given, run)
+    return CheckResult(name, False, worst, node, value, difference_text)
 
 
 def _ours(model: onnx.ModelProto) -> Model:
@@ -109,9 +109,9 @@ def _bisect(model: onnx.ModelProto, feeds: dict[str, Any], run: Runner) -> tuple
         want, got = run(probed, feeds), _ours(probed).session(threads=1).run(feeds)
         for position, i in enumerate(probes):
             node, value = values[i]
-            told = difference(got[value], want[value])
-            if told is not None:
-                found = (node, value, told)
+            difference_text = difference(got[value], want[value])
+            if difference_text is not None:
+                found = (node, value, difference_text)
                 low, high = (probes[position - 1] + 1 if position else low), i
                 break
         else:

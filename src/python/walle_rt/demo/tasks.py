@@ -84,8 +84,8 @@ def _voice(trial: Trial, truth: dict[str, Any]) -> None:
 
 def _clicks(trial: Trial, truth: dict[str, Any]) -> None:
     days = trial.tables["days"]
-    told = {row["day"]: {"bought": row["bought"], "abandoned": row["abandoned"]} for row in days}
+    found = {row["day"]: {"bought": row["bought"], "abandoned": row["abandoned"]} for row in days}
     for row in days[-3:]:
         took = f", {row['minutes']:.0f} minutes each" if row["minutes"] is not None else ""
         line(f"{row['day']}: {row['bought']} bought{took}, {row['abandoned']} abandoned")
-    line(f"{len(days)} days, {'as' if told == truth['days'] else 'NOT as'} counted by hand")
+    line(f"{len(days)} days, {'as' if found == truth['days'] else 'NOT as'} counted by hand")

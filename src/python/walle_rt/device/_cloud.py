@@ -111,13 +111,13 @@ class CloudState:
     lost_reports: int
 
 
-def state_of(told: dict[str, Any]) -> CloudState:
+def state_of(fields: dict[str, Any]) -> CloudState:
     """From what the native side says."""
-    told = dict(told)
-    told["pulled_at"] = told.pop("pulled_at_us") / 1e6
-    told["tasks"] = {task[0]: CloudTask(*task) for task in told["tasks"]}
-    told["steps"] = tuple(CloudStep(*step) for step in told["steps"])
-    return CloudState(**told)
+    fields = dict(fields)
+    fields["pulled_at"] = fields.pop("pulled_at_us") / 1e6
+    fields["tasks"] = {task[0]: CloudTask(*task) for task in fields["tasks"]}
+    fields["steps"] = tuple(CloudStep(*step) for step in fields["steps"])
+    return CloudState(**fields)
 
 
 def make_transport(given: str | Transport, authorities: str) -> str | Transport:

@@ -77,12 +77,12 @@ class _Listeners:
         with self._lock:
             self._each = {k: each for k, each in self._each.items() if k is not key}
 
-    def tell(self, told: dict[str, Any]) -> None:
+    def tell(self, fired: dict[str, Any]) -> None:
         """From a worker, for one firing after the other of a task."""
         listeners = list(self._each.values())
         if not listeners:
             return
-        result = result_of(told)
+        result = result_of(fired)
         for listener in listeners:
             listener(result)
 
@@ -296,7 +296,7 @@ class Device:
 
     def tasks(self) -> dict[str, TaskInfo]:
         """Every installed task by name."""
-        return {told["name"]: info_of(told) for told in self._native.tasks()}
+        return {row["name"]: info_of(row) for row in self._native.tasks()}
 
     def task(self, name: str) -> TaskInfo:
         """One installed task.
@@ -351,9 +351,9 @@ class Device:
             here = weakref.ref(watch)
 
             def send(result: TaskResult) -> None:
-                told = here()
-                if told is not None:
-                    told._send(result)
+                alive = here()
+                if alive is not None:
+                    alive._send(result)
 
             self._watches.add(watch)
             return self.on_result(send)
@@ -384,11 +384,11 @@ class Device:
 
     def outbox(self) -> dict[str, OutboxStream]:
         """What waits to leave the device, by stream."""
-        return {told[0]: OutboxStream(*told) for told in self._native.outbox_streams()}
+        return {row[0]: OutboxStream(*row) for row in self._native.outbox_streams()}
 
     def read_outbox(self, stream: str, start: int = 0, limit: int | None = None) -> list[OutboxRecord]:
         """Records of a stream with numbers from ``start`` on that wait, oldest first."""
-        return [OutboxRecord(*told) for told in self._native.outbox_read(stream, start, limit)]
+        return [OutboxRecord(*row) for row in self._native.outbox_read(stream, start, limit)]
 
     def acknowledge(self, stream: str, seq: int) -> None:
         """Records of a stream up to ``seq`` (inclusive) have arrived and need not be kept."""
@@ -400,7 +400,7 @@ class Device:
         A segment whose bytes were damaged is noticed when somebody reads it; ``verify`` reads all of them
         first.
         """
-        return [Loss(*told) for told in self._native.losses(verify)]
+        return [Loss(*row) for row in self._native.losses(verify)]
 
     def acknowledge_losses(self) -> None:
         """Forget what ``losses()`` tells now, durably."""

@@ -93,10 +93,10 @@ class TaskResult:
         return self.error is None
 
 
-def result_of(told: dict[str, Any]) -> TaskResult:
+def result_of(fields: dict[str, Any]) -> TaskResult:
     """The result that a native callback was given."""
-    error = told.pop("error")
-    return TaskResult(**told, error=None if error is None else TaskFailure(**error))
+    error = fields.pop("error")
+    return TaskResult(**fields, error=None if error is None else TaskFailure(**error))
 
 
 @dataclass(frozen=True)
@@ -175,10 +175,10 @@ class TaskInfo:
     triggers: tuple[TriggerInfo, ...]
 
 
-def info_of(told: dict[str, Any]) -> TaskInfo:
+def info_of(fields: dict[str, Any]) -> TaskInfo:
     """The task that the native device describes."""
-    triggers = tuple(TriggerInfo(*each) for each in told.pop("triggers"))
-    return TaskInfo(**told, triggers=triggers)
+    triggers = tuple(TriggerInfo(*each) for each in fields.pop("triggers"))
+    return TaskInfo(**fields, triggers=triggers)
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,8 @@ class Results:
     @property
     def types(self) -> dict[str, ColumnType]:
         """Of the columns, by name, in order."""
-        told = self._native.table_info(self.task, self.table)[5]
-        return {name: ColumnType(kind) for name, kind in told.items()}
+        fields = self._native.table_info(self.task, self.table)[5]
+        return {name: ColumnType(kind) for name, kind in fields.items()}
 
     @property
     def newest(self) -> int:

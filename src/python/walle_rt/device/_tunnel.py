@@ -157,7 +157,7 @@ class Tunnel:
             on_epoch=on_epoch,
             on_down=on_down,
             on_state=on_state,
-            on_answer=None if on_answer is None else lambda told: on_answer(Answer(**told)),
+            on_answer=None if on_answer is None else lambda fields: on_answer(Answer(**fields)),
         )
         self._finalizer = weakref.finalize(self, _end, self._native, os.getpid())
 

@@ -314,7 +314,7 @@ class EventLog:
     @property
     def report(self) -> LogReport:
         """What opening found and recording repaired."""
-        losses = tuple(Loss(*told) for told in self._core.losses())
+        losses = tuple(Loss(*row) for row in self._core.losses())
         lost = sum(loss.events for loss in losses if not loss.reader)
         found = self._core.report()
         found["lost"] = lost

@@ -180,7 +180,7 @@ def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, ca
     modules = {call.rpartition(".")[0] for call in calls}
     aliases = dict(_walle_names(tree, modules))
     used: set[str] = set()
-    told: set[str] = set()
+    reported: set[str] = set()
     for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute):
             continue
@@ -194,8 +194,8 @@ def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, ca
         declared = [call for call in spec.host_calls if call.startswith(module + ".")]
         # A module in bytecode may have names of its own; what it calls is then up to the device.
         missing = not declared or (name in calls and name not in declared)
-        if missing and name not in told:
-            told.add(name)
+        if missing and name not in reported:
+            reported.add(name)
             expected = "a host call that capabilities.host_calls of task.toml names"
             reader.mistakes.append(
                 Mistake(file, node.lineno, f"use of {name}", expected, f'add "{module}" there')

@@ -80,9 +80,11 @@ class Package:
     @classmethod
     def from_bytes(cls, data: bytes) -> Package:
         """Read what to_bytes wrote; TaskError when it is damaged or says what no package may."""
-        told: dict[str, Any] = _core.package.read(bytes(data))
-        files = [PackageFile(n, digest.hex(), size, FileKind(k)) for n, digest, size, k in told.pop("files")]
-        return cls(**told, files=files)
+        fields: dict[str, Any] = _core.package.read(bytes(data))
+        files = [
+            PackageFile(n, digest.hex(), size, FileKind(k)) for n, digest, size, k in fields.pop("files")
+        ]
+        return cls(**fields, files=files)
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,9 @@ def install(app: FastAPI, page: Page) -> None:
     async def invalid(request: Request, error: Any) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        told = first.get("ctx", {}).get("error")
-        if isinstance(told, errors.Error):  # of a name
-            content = body(type(told).__name__, told.given, told.expected, where, told.next_step)
+        cause = first.get("ctx", {}).get("error")
+        if isinstance(cause, errors.Error):  # of a name
+            content = body(type(cause).__name__, cause.given, cause.expected, where, cause.next_step)
             return answer(request, content, 422)
         content = body("Refusal", first["msg"], "what /api/v1/openapi.json describes", where, "correct it")
         return answer(request, content, 422)
