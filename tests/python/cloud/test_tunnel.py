@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from waits import PATIENCE_S, until
 
 from walle_rt import ArgumentError, ResourceError
 from walle_rt.cloud.broker import BrokerSettings, find_mosquitto
+from walle_rt.cloud.broker._mosquitto import _end_leftover
 from walle_rt.device._tunnel import Tunnel
 from walle_rt.vm import VM, library_path
 
@@ -109,6 +112,22 @@ def test_the_broker_may_be_killed(world: World) -> None:
     until(lambda: tunnel.drain(1))
     assert world.numbers("d1") == [*range(60), *range(100, 160)]
     assert world.broker.restarts == 3
+
+
+def test_a_broker_left_behind_is_ended_though_nobody_asks_for_its_status(tmp_path: Path) -> None:
+    """As the first process of a container may never do."""
+    (tmp_path / "mosquitto.conf").write_text("import time; print(flush=True); time.sleep(600)")
+    broker = subprocess.Popen([sys.executable, tmp_path / "mosquitto.conf"], stdout=subprocess.PIPE)
+    assert broker.stdout is not None and broker.stdout.readline() == b"\n"
+    (tmp_path / "mosquitto.pid").write_text(str(broker.pid))
+    ending = threading.Thread(target=_end_leftover, args=(tmp_path,), daemon=True)
+    ending.start()
+    ending.join(PATIENCE_S)
+    ended = not ending.is_alive()
+    broker.kill()
+    assert broker.wait(PATIENCE_S) == -signal.SIGTERM
+    assert ended, "it waits for a status that nobody takes"
+    broker.stdout.close()
 
 
 def test_a_full_queue_loses_nothing(tmp_path: Path) -> None:

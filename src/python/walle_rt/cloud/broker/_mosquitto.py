@@ -226,20 +226,29 @@ def _end_leftover(folder: Path) -> None:
     """End the broker of a process that was killed: it would hold the port and the database."""
     try:
         pid = int((folder / "mosquitto.pid").read_text())
+        began = _running_since(pid)
         command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except (OSError, ValueError):
         return
     # The number may be another process's by now: only one that runs this very configuration is ours.
-    if os.fsencode(folder / "mosquitto.conf") not in command:
+    if began is None or os.fsencode(folder / "mosquitto.conf") not in command:
         return
     LOG.warning("ending the broker %d that another process left behind", pid)
     until = time.monotonic() + _STOP_S
-    sign = signal.SIGTERM
-    while True:
-        try:
-            os.kill(pid, sign)
-        except ProcessLookupError:
-            return
-        if time.monotonic() > until:
-            sign = signal.SIGKILL
+    while _running_since(pid) == began:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM if time.monotonic() < until else signal.SIGKILL)
         time.sleep(0.02)
+
+
+def _running_since(pid: int) -> int | None:
+    """When a process began, which tells it from another one with its number; None: it has ended.
+
+    One that has ended keeps its number until whoever has inherited it asks for its status: the first process
+    of a container does so late or never, and signals to such a number are no error.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
