@@ -23,8 +23,10 @@ def test_that_holds():
 
 
 def said(command: list[str] | str, folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "WALLE_STREAM_GRAPHS": "1 2"}
-    for name in ("WALLE_TEST_SEED", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST"):
+    # Without what this very run was given, a seed or another machine: the command repeats that, too.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WALLE_")}
+    environment |= {"PYTHONPATH": str(Path(__file__).parent), "WALLE_STREAM_GRAPHS": "1 2"}
+    for name in ("PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST"):
         environment.pop(name, None)
     done = subprocess.run(
         command, shell=isinstance(command, str), cwd=folder, env=environment, capture_output=True, text=True
