@@ -1,4 +1,4 @@
-// What stands behind walle_device_t: a device, and its server while it is connected.
+// Device handle: what stands behind walle_device_t: a device, and its server while it is connected.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What stands behind the opaque handles of walle.h.
+// Handles: what stands behind the opaque handles of walle.h.
 //
 // A handle may be used from any thread, one call at a time; models are immutable and sessions lock
 // themselves. Sessions hold the model they came from, and results hold nothing of either, so handles may be

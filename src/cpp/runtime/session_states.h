@@ -1,5 +1,5 @@
-// The state values of a session: contents that outlive a run, such as parameters in training, or the keys and
-// values of a decoder.
+// SessionStates: the state values of a session: contents that outlive a run, such as parameters in training,
+// or the keys and values of a decoder.
 //
 // Rules of aliasing, told here once:
 //   1. Contents are never written where they lie. A run computes the next ones elsewhere, and the end of the

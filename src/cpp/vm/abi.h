@@ -1,4 +1,5 @@
-/* The boundary between the VM library (CPython, C, every symbol hidden) and the C++ room that loads it.
+/* ABI: the boundary between the VM library (CPython, C, every symbol hidden) and the C++ room that loads
+ * it.
  *
  * Plain C, no allocation contract across it except where a release function is named. One exported function
  * returns the table below; both sides compare WVM_ABI first. Thread rules: an isolate is used by one

@@ -1,5 +1,5 @@
-// What workers measure with: the machine's own clock, whatever an Env says, because limits and waiting are
-// those of this process.
+// Clock: what workers measure with: the machine's own clock, whatever an Env says, because limits and
+// waiting are those of this process.
 #pragma once
 
 #include <chrono>

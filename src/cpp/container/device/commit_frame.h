@@ -1,4 +1,4 @@
-// One frame of a device's redo journal as bytes and back (docs/reference/formats/commits.md).
+// Commit frame: one frame of a device's redo journal as bytes and back (docs/reference/formats/commits.md).
 #pragma once
 
 #include <string_view>

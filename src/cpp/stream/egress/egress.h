@@ -1,5 +1,5 @@
-// The only way out of the device: a feature leaves when the task's
-// policy allows exactly it, and the ledger records it.
+// EgressGate: the only way out of the device: a feature leaves when the task's policy allows exactly it, and
+// the ledger records it.
 //
 // Denied by default: no policy, an expired one, rows that no graph made, an unlisted field, another type or
 // size than the feature's schema says, a label above the policy's, too few events behind a row, a spent byte

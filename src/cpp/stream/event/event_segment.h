@@ -1,4 +1,4 @@
-// A run of events as segment columns and back (docs/reference/formats/segment.md).
+// Event segment: a run of events as segment columns and back (docs/reference/formats/segment.md).
 #pragma once
 
 #include <array>

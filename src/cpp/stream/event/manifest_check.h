@@ -1,6 +1,6 @@
-// What opening a log finds beside what its manifest (log_manifest.h) says there must be. Changes the manifest
-// and nothing on the disk: the caller writes the manifest first and then does what is to be done with files,
-// so that a crash in between forgets no loss.
+// Manifest check: what opening a log finds beside what its manifest (log_manifest.h) says there must be.
+// Changes the manifest and nothing on the disk: the caller writes the manifest first and then does what is
+// to be done with files, so that a crash in between forgets no loss.
 #pragma once
 
 #include "base/env.h"

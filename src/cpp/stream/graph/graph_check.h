@@ -1,5 +1,5 @@
-// Whether a graph means something: what no row could be right for is an argument error that names the
-// operator by its place from 1, and so is what passes the limits of stream/graph/graph_spec.h.
+// Graph check: whether a graph means something: what no row could be right for is an argument error that
+// names the operator by its place from 1, and so is what passes the limits of stream/graph/graph_spec.h.
 #pragma once
 
 #include "stream/graph/graph_spec.h"

@@ -1,5 +1,5 @@
-// What stands at one place of a graph's chain. A stage takes rows and gives rows, as an operator does, and
-// may take part of the graph's input by itself.
+// GraphStage: what stands at one place of a graph's chain. A stage takes rows and gives rows, as an operator
+// does, and may take part of the graph's input by itself.
 #pragma once
 
 #include <vector>

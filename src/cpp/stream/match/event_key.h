@@ -1,4 +1,4 @@
-// What an event's key is: a hash of the fields, page instance and session that it is made of.
+// EventKey: a hash of the fields, page instance and session that it is made of.
 #pragma once
 
 #include "stream/trigger/trigger_compile.h"

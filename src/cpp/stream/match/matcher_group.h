@@ -1,4 +1,4 @@
-// One scope's trie and its partitions; private to the matcher.
+// Group: one scope's trie and its partitions; private to the matcher.
 #pragma once
 
 #include "stream/match/matcher.h"

@@ -1,4 +1,4 @@
-// What a processor is made of; private to it.
+// Processor parts: what a processor is made of; private to it.
 //
 // Three locks, taken in this order: writing (checkpoints, one after another), matching (log, matcher, tasks),
 // queues (queues, numbers, who is told). The table of tasks changes under matching and queues, and is read

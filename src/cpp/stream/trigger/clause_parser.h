@@ -1,4 +1,4 @@
-// What stands behind a pattern: windows, scope, limits, states and times.
+// Clauses: what stands behind a pattern: windows, scope, limits, states and times.
 #pragma once
 
 #include "stream/trigger/lexeme_cursor.h"

@@ -1,4 +1,4 @@
-// The units of durations in triggers, largest first: what the parser reads and the canonical text writes.
+// Units of durations in triggers, largest first: what the parser reads and the canonical text writes.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// What stands between the brackets of an event: `price > 10 and (brand in ("a", "b") or not sale)`.
+// Predicates: what stands between the brackets of an event: `price > 10 and (brand in ("a", "b") or not
+// sale)`.
 #pragma once
 
 #include "stream/trigger/lexeme_cursor.h"

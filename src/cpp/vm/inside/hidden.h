@@ -1,5 +1,5 @@
-/* Included before everything else: replaces CPython's exports.h, so that nothing of CPython is visible
- * outside. */
+/* Hidden symbols: included before everything else; replaces CPython's exports.h, so that nothing of
+ * CPython is visible outside. */
 #ifndef Py_EXPORTS_H
 #define Py_EXPORTS_H
 #define WALLE_HIDDEN __attribute__((visibility("hidden")))

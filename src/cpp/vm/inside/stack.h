@@ -1,5 +1,6 @@
-/* For the C recursions of CPython that count no levels (an iterator over an iterator over ...): a look at the
- * stack that is left. Included by the files that tools/vm/edits/slots.py and depth.py give such checks. */
+/* Stack: for the C recursions of CPython that count no levels (an iterator over an iterator over ...): a
+ * look at the stack that is left. Included by the files that tools/vm/edits/slots.py and depth.py give
+ * such checks. */
 #ifndef WALLE_VM_STACK_H
 #define WALLE_VM_STACK_H
 

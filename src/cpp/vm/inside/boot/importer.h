@@ -1,4 +1,4 @@
-/* The importer: what a task may import, and where it comes from. */
+/* Importer: what a task may import, and where it comes from. */
 #ifndef WALLE_VM_IMPORTER_H
 #define WALLE_VM_IMPORTER_H
 

@@ -1,5 +1,6 @@
-/* Reading numbers out of untrusted bytes: every take checks what is left; after a failure everything reads as
- * zero. The same idea as base/bytes.h, told again because the VM library is C and stands alone. */
+/* Bytes: reading numbers out of untrusted bytes: every take checks what is left; after a failure
+ * everything reads as zero. The same idea as base/bytes.h, told again because the VM library is C and
+ * stands alone. */
 #ifndef WALLE_VM_BYTES_H
 #define WALLE_VM_BYTES_H
 

@@ -1,5 +1,5 @@
-/* What the verifier's steps know of one code object: code_verify.c lays it out and walks depths, code_kinds.c
- * walks kinds. */
+/* Code body: what the verifier's steps know of one code object: code_verify.c lays it out and walks
+ * depths, code_kinds.c walks kinds. */
 #ifndef WALLE_VM_CODE_BODY_H
 #define WALLE_VM_CODE_BODY_H
 

@@ -1,4 +1,4 @@
-/* The host: the table of what it answers, one for the process. */
+/* Host: the table of what it answers, one for the process. */
 #ifndef WALLE_VM_HOST_H
 #define WALLE_VM_HOST_H
 

@@ -1,6 +1,7 @@
-/* The isolate, as all of vm/inside/ sees it. These files are compiled against CPython's internal headers and
- * live in the VM library; nothing here is visible outside it. run/ is what every isolate stands on (memory,
- * interrupts, failures), values/ and code/ are what goes in and out, boot/ puts them together.
+/* State: the isolate, as all of vm/inside/ sees it. These files are compiled against CPython's internal
+ * headers and live in the VM library; nothing here is visible outside it. run/ is what every isolate
+ * stands on (memory, interrupts, failures), values/ and code/ are what goes in and out, boot/ puts them
+ * together.
  *
  * The isolate of the running thread is in a thread-local: allocators and long loops ask it. `state` is the
  * only field that another thread writes; it may read the counters. */
