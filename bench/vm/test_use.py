@@ -48,7 +48,7 @@ def total(t, n):
         ("t + t of 8 float32", "small", 8, 0.5e-6),
         ("t[3]", "read", 8, 0.1e-6),
         ("t[2:6]", "cut", 8, 0.5e-6),
-        ("t.sum() of 100,000 float32", "total", 100_000, 60e-6),
+        ("t.sum() of 100,000 float32", "total", 100_000, 12e-6),
     ],
 )
 def test_tensors(vm: VM, name: str, function: str, elements: int, bar: float) -> None:
