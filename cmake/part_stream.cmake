@@ -3,6 +3,8 @@
 walle_room(stream/event USES store tensor base SCHEMAS event)
 walle_room(stream/trigger SMALL USES stream/event)
 walle_room(stream/match USES stream/trigger)
+# Every recorded event goes through it: record() of one that fires nothing takes 121 ns so, and 140 at -O2.
+target_compile_options(walle_stream_match PRIVATE $<$<CONFIG:Release>:-O3>)
 walle_room(stream/operators USES stream/trigger)
 walle_room(stream/graph SMALL USES stream/operators SCHEMAS graph)
 walle_room(stream/processor USES stream/match)
