@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "stream/batches.h"
 #include "stream/random_case.h"
 
 namespace {
@@ -137,6 +138,33 @@ TEST(Allocation, StepAndAdvanceAllocateNothing) {
     const int64_t before = g_allocations;
     m.advance(events.back().event.ts + 100, fired);
     ASSERT_EQ(g_allocations - before, 0) << "seed " << seed;
+  }
+}
+
+// What a window takes for a batch does not depend on its rows, unless they bring keys.
+TEST(Allocation, RowsOfKnownKeysAllocateNothingInWindows) {
+  const auto cycling = [](int64_t rows) {
+    std::vector<int64_t> times;
+    testing::Cells keys;
+    for (int64_t i = 0; i < rows; ++i) {
+      times.push_back(1);
+      keys.emplace_back(i % 7);
+    }
+    return testing::batch(times, {{"k", keys}});
+  };
+  const Batch few = cycling(10), many = cycling(1000);
+  for (const WindowKind kind : {WindowKind::whole, WindowKind::tumbling}) {
+    WindowSpec spec{.kind = kind, .size_us = 10, .keys = {"k"}};
+    spec.aggregates = {{.kind = AggregateKind::count, .out = "n"},
+                       {.kind = AggregateKind::mean, .column = "k", .out = "mean"}};
+    const auto window = std::move(*make_window(std::move(spec)));
+    const auto taken = [&](const Batch& rows) {
+      const int64_t before = g_allocations;
+      testing::push(*window, rows);
+      return g_allocations - before;
+    };
+    taken(many);
+    EXPECT_EQ(taken(few), taken(many));
   }
 }
 

@@ -103,6 +103,22 @@ TEST(TracedBatch, JoinedRowsTakeTheHigherLabelAndTheLowerOrigin) {
   EXPECT_FALSE(made->followed_by(TracedBatch::given(other)).ok());
 }
 
+// A window gives its columns with each batch and its rows at the end.
+TEST(TracedBatch, RowsBehindNoneAreNotCopiedAndKeepTheHigherLabel) {
+  const auto given = [](Operator& op, Sensitivity label) {
+    return *TracedBatch::push(op, TracedBatch::given(rows({int64_t{1}}, label)));
+  };
+  const auto op = summing();
+  const TracedBatch layout = given(*op, Sensitivity::personal);
+  const TracedBatch sum = *TracedBatch::finish(*op);
+  ASSERT_EQ(layout.rows().rows(), 0u);
+  EXPECT_EQ(&layout.followed_by(sum)->rows(), &sum.rows());
+  const TracedBatch secret = given(*summing(), Sensitivity::secret);
+  const TracedBatch raised = *secret.followed_by(sum);
+  EXPECT_EQ(raised.rows().columns.back().sensitivity, Sensitivity::secret);
+  EXPECT_EQ(column(raised.rows(), "sum"), floats({1}));
+}
+
 TEST(TracedBatch, RowsOfALogCarryTheLabelsOfTheirTime) {
   FaultEnv env;
   Catalog c;

@@ -28,6 +28,10 @@ struct Batch {
       if (columns[i].name == name) return i;
     return std::nullopt;
   }
+  void reserve(size_t rows) {
+    ts.reserve(rows);
+    for (Column& column : columns) column.cells.reserve(rows);
+  }
   // In place of the column of that name, or behind the others.
   void set(Column column) {
     if (const auto at = find(column.name))

@@ -6,7 +6,7 @@ namespace {
 constexpr const char* kOwnColumn = "give each kind of value a column of its own";
 }  // namespace
 
-Result<size_t> column_of(const Batch& b, const std::string& name, std::string_view where) {
+Result<size_t> column_of(const Batch& b, std::string_view name, Text where) {
   if (const auto at = b.find(name)) return *at;
   // The names that are there: most mistakes are a misspelt column.
   std::string known;
@@ -14,9 +14,9 @@ Result<size_t> column_of(const Batch& b, const std::string& name, std::string_vi
   return argument_error({"column '", name, "'"}, {"one of: ", known}, where, "correct the name");
 }
 
-Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::string>& names,
-                                       std::string_view where) {
+Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::string>& names, Text where) {
   std::vector<size_t> out;
+  out.reserve(names.size());
   for (const std::string& name : names) {
     WALLE_ASSIGN(const size_t at, column_of(in, name, where));
     out.push_back(at);
@@ -24,7 +24,7 @@ Result<std::vector<size_t>> columns_of(const Batch& in, const std::vector<std::s
   return out;
 }
 
-Status check_times(const Batch& in, std::string_view where) {
+Status check_times(const Batch& in, Text where) {
   for (size_t r = 0; r < in.rows(); ++r)
     // A caller that gives nanoseconds or seconds is found here, not in a window that never closes.
     if (in.ts[r] < -kMaxTimeUs || in.ts[r] > kMaxTimeUs)
@@ -40,13 +40,19 @@ Status check_duration(int64_t us, std::string_view name, std::string_view where)
 
 Key key_of(const Batch& in, size_t row, const std::vector<size_t>& columns) {
   Key out;
-  out.reserve(columns.size());
-  for (const size_t c : columns) out.emplace_back(in.columns[c].cells[row]);
+  set_key(out, in, row, columns);
   return out;
+}
+
+void set_key(Key& key, const Batch& in, size_t row, const std::vector<size_t>& columns) {
+  key.clear();
+  key.reserve(columns.size());
+  for (const size_t c : columns) key.emplace_back(in.columns[c].cells[row]);
 }
 
 Batch empty_like(const Batch& b) {
   Batch out;
+  out.columns.reserve(b.columns.size());
   for (const Column& c : b.columns)
     out.columns.push_back({.name = c.name,
                            .sensitivity = c.sensitivity,
@@ -73,14 +79,16 @@ Status add_cell(Column& column, const Cell& cell, std::string_view where) {
   return wrong_cell(column, cell, where);
 }
 
-Status ColumnKinds::check(const Batch& in, std::string_view where) {
-  for (const Column& c : in.columns) {
+Status ColumnKinds::check(const Batch& in, Text where) {
+  types_.reserve(in.columns.size());
+  for (size_t i = 0; i < in.columns.size(); ++i) {
+    const Column& c = in.columns[i];
     if (c.cells.absent() == c.cells.size()) continue;  // of any type
-    const auto [at, fresh] = types_.emplace(c.name, c.cells.type());
-    const bool numbers = tensor::is_number(at->second) && tensor::is_number(c.cells.type());
-    if (fresh || numbers || at->second == c.cells.type()) continue;
+    const ColumnType before = types_.at(c.name, i, c.cells.type());
+    const bool numbers = tensor::is_number(before) && tensor::is_number(c.cells.type());
+    if (numbers || before == c.cells.type()) continue;
     return argument_error({"column '", c.name, "' of type ", column_type_name(c.cells.type())},
-                          {column_type_name(at->second), ", as in the rows before"}, where, kOwnColumn)
+                          {column_type_name(before), ", as in the rows before"}, where, kOwnColumn)
         .of_kind(base::ErrorKind::wrong_type);
   }
   return {};

@@ -1,21 +1,21 @@
 // Batch rows: what operators do with rows and columns of batches.
 #pragma once
 
-#include <map>
-
 #include "stream/operators/batch.h"
+#include "stream/operators/by_column.h"
 
 namespace walle::stream {
 
 using Key = std::vector<Scalar>;
 
-Result<size_t> column_of(const Batch& batch, const std::string& name, std::string_view where);
-Result<std::vector<size_t>> columns_of(const Batch& batch, const std::vector<std::string>& names,
-                                       std::string_view where);
+Result<size_t> column_of(const Batch& batch, std::string_view name, Text where);
+Result<std::vector<size_t>> columns_of(const Batch& batch, const std::vector<std::string>& names, Text where);
 // Errors: a row's time, or a duration, outside what operators can count with; durations are not negative.
-Status check_times(const Batch& batch, std::string_view where);
+Status check_times(const Batch& batch, Text where);
 Status check_duration(int64_t us, std::string_view name, std::string_view where);
 Key key_of(const Batch& batch, size_t row, const std::vector<size_t>& columns);
+// The same in the memory of a key that is no longer asked for.
+void set_key(Key& key, const Batch& batch, size_t row, const std::vector<size_t>& columns);
 Batch empty_like(const Batch& batch);  // the same columns without rows
 // To a batch that is empty_like(from).
 void copy_row(const Batch& from, size_t row, Batch& to);
@@ -32,10 +32,10 @@ Status add_cell(Column& column, const Cell& cell, std::string_view where);
 // holds texts.
 class ColumnKinds {
  public:
-  Status check(const Batch& in, std::string_view where);
+  Status check(const Batch& in, Text where);
 
  private:
-  std::map<std::string, ColumnType, std::less<>> types_;
+  ByColumn<ColumnType> types_;
 };
 
 // "price > max": the path of `column`, continued by what was done.

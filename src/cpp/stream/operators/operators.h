@@ -10,10 +10,10 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include "stream/operators/aggregate.h"
+#include "stream/operators/by_column.h"
 #include "stream/operators/privacy.h"
 #include "stream/trigger/predicate.h"
 
@@ -29,16 +29,22 @@ class Operator {
   virtual uint64_t evicted() const { return 0; }      // keys whose state was given up
 
   // The highest label under which a column of this name was ever given; TracedBatch keeps to it.
-  Sensitivity raised_label(const std::string& column, Sensitivity now) const {
-    const auto before = highest_.find(column);
-    return before == highest_.end() ? now : std::max(before->second, now);
+  Sensitivity raised_label(const Batch& in, size_t column) const {
+    const Column& c = in.columns[column];
+    const Sensitivity* before = highest_.find(c.name, column);
+    return before ? std::max(*before, c.sensitivity) : c.sensitivity;
   }
   void remember_labels(const Batch& in) {
-    for (const Column& c : in.columns) highest_[c.name] = raised_label(c.name, c.sensitivity);
+    highest_.reserve(in.columns.size());
+    for (size_t i = 0; i < in.columns.size(); ++i) {
+      const Column& c = in.columns[i];
+      Sensitivity& highest = highest_.at(c.name, i, c.sensitivity);
+      highest = std::max(highest, c.sensitivity);
+    }
   }
 
  private:
-  std::map<std::string, Sensitivity> highest_;
+  ByColumn<Sensitivity> highest_;
 };
 
 // Rows for which a predicate of the trigger language holds.

@@ -105,6 +105,7 @@ class Select final : public Operator {
     Batch out;
     out.ts = in.ts;
     out.support = in.support;
+    out.columns.reserve(names_.size());
     for (const std::string& name : names_) {
       WALLE_ASSIGN(const size_t at, column_of(in, name, "select"));
       out.columns.push_back(in.columns[at]);

@@ -14,12 +14,12 @@ class State final : public Operator {
   explicit State(StateSpec spec) : spec_(std::move(spec)) {}
 
   Result<Batch> push(const Batch& in) override {
-    WALLE_TRY(check_times(in, "state '" + spec_.out + "'"));
-    WALLE_TRY(kinds_.check(in, "state '" + spec_.out + "'"));
+    WALLE_TRY(check_times(in, {"state '", spec_.out, "'"}));
+    WALLE_TRY(kinds_.check(in, {"state '", spec_.out, "'"}));
     WALLE_ASSIGN(const auto keys, columns_of(in, spec_.keys, "state keys"));
     const Column* column = nullptr;  // without one, rows are counted
     if (!spec_.column.empty()) {
-      WALLE_ASSIGN(const size_t at, column_of(in, spec_.column, "state '" + spec_.out + "'"));
+      WALLE_ASSIGN(const size_t at, column_of(in, spec_.column, {"state '", spec_.out, "'"}));
       column = &in.columns[at];
     }
     Column made{.name = spec_.out,

@@ -14,10 +14,27 @@ bool same_cells(const Column& a, const Column& b) {
   return true;
 }
 
+// Whether rows behind `front`, which has none, are what they were, columns and labels: nearly always, where
+// one operator gave both.
+bool follow_unchanged(const Batch& front, const Batch& next) {
+  if (front.rows() > 0 || next.rows() == 0) return false;
+  return std::ranges::equal(front.columns, next.columns, [](const Column& a, const Column& b) {
+    const bool typed = a.cells.type() == b.cells.type() || b.cells.absent() < b.cells.size();
+    return a.name == b.name && typed && a.sensitivity <= b.sensitivity &&
+           (a.path == b.path || !b.path.empty());
+  });
+}
+
 bool same_rows(const Batch& a, const Batch& b) {
   return a.ts == b.ts && std::ranges::equal(a.columns, b.columns, same_cells);
 }
 }  // namespace
+
+TracedBatch::TracedBatch() : origin_(Origin::given) {
+  // One for all: a graph makes some for each batch, of operators that have nothing to give.
+  static const auto nothing = std::make_shared<const Batch>();
+  rows_ = nothing;
+}
 
 TracedBatch TracedBatch::given(Batch rows) {
   for (Column& c : rows.columns) c.sensitivity = std::max(c.sensitivity, Sensitivity::personal);
@@ -32,13 +49,14 @@ TracedBatch TracedBatch::supposed(const LabelsByName& labels) {
 }
 
 Result<TracedBatch> TracedBatch::push(Operator& op, const TracedBatch& in) {
-  const bool known = std::ranges::all_of(in.rows().columns, [&](const Column& c) {
-    return op.raised_label(c.name, c.sensitivity) == c.sensitivity;
-  });
+  bool known = true;
+  for (size_t i = 0; i < in.rows().columns.size(); ++i)
+    known = known && op.raised_label(in.rows(), i) == in.rows().columns[i].sensitivity;
   Batch raised;
   if (!known) {
     raised = in.rows();
-    for (Column& c : raised.columns) c.sensitivity = op.raised_label(c.name, c.sensitivity);
+    for (size_t i = 0; i < raised.columns.size(); ++i)
+      raised.columns[i].sensitivity = op.raised_label(raised, i);
   }
   const Batch& rows = known ? in.rows() : raised;
   // Rows that somebody supposes are none.
@@ -62,6 +80,8 @@ Result<TracedBatch> TracedBatch::followed_by(const TracedBatch& behind) const {
   const Batch& next = behind.rows();
   if (rows().columns.empty() && rows().rows() == 0) return behind;
   if (next.columns.empty() && next.rows() == 0) return *this;
+  // No copy: a window gives a layout with each batch and its rows at the end.
+  if (origin_ >= behind.origin_ && follow_unchanged(rows(), next)) return behind;
   Batch out = rows();
   if (next.columns.size() != out.columns.size())
     return argument_error({next.columns.size(), " columns behind ", out.columns.size()}, "the same columns",

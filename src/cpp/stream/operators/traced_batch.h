@@ -23,7 +23,7 @@ class TracedBatch {
   enum class Origin : uint8_t { given, log, graph };
   using LabelsByName = std::map<std::string, Sensitivity>;
 
-  TracedBatch() : TracedBatch(Batch(), Origin::given) {}
+  TracedBatch();
   static TracedBatch given(Batch rows);
   // Columns of no rows with labels as they are told: what a graph would make of them can be asked, and
   // nothing else.

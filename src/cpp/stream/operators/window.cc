@@ -1,5 +1,6 @@
 // Windows over event time with mergeable aggregates.
 #include <algorithm>
+#include <map>
 
 #include "stream/operators/watermarked.h"
 
@@ -31,11 +32,12 @@ class Window final : public Watermarked {
   Status bind(const Batch& in) override {
     WALLE_ASSIGN(keys_, columns_of(in, spec_.keys, "window keys"));
     inputs_.clear();
+    inputs_.reserve(spec_.aggregates.size());
     for (const AggregateSpec& a : spec_.aggregates) {
       // No column: rows are counted.
       inputs_.push_back(SIZE_MAX);
       if (a.column.empty()) continue;
-      WALLE_ASSIGN(inputs_.back(), column_of(in, a.column, "aggregate '" + a.out + "'"));
+      WALLE_ASSIGN(inputs_.back(), column_of(in, a.column, {"aggregate '", a.out, "'"}));
     }
     if (spec_.kind == WindowKind::page) {
       WALLE_ASSIGN(page_, column_of(in, "page_instance", "page window"));
@@ -47,7 +49,7 @@ class Window final : public Watermarked {
 
   void fold(const Batch& in, size_t row, Open& w) const {
     // Made with the first row: most windows of a key are never opened.
-    w.parts.resize(spec_.aggregates.size());
+    if (w.parts.empty()) w.parts.resize(spec_.aggregates.size());
     for (size_t a = 0; a < w.parts.size(); ++a)
       w.parts[a].add(spec_.aggregates[a],
                      inputs_[a] == SIZE_MAX ? Cell::of(int64_t{1}) : in.columns[inputs_[a]].cells[row]);
@@ -57,17 +59,23 @@ class Window final : public Watermarked {
   }
 
   void place(const Batch& in, size_t row, Batch& out) override {
-    const Key key = key_of(in, row, keys_);
+    set_key(id_.first, in, row, keys_);
     switch (spec_.kind) {
-      case WindowKind::session: return place_session(in, row, key, out);
-      case WindowKind::page: return place_page(in, row, key, out);
-      case WindowKind::whole: return place_whole(in, row, key);
+      case WindowKind::session: return place_session(in, row, out);
+      case WindowKind::page: return place_page(in, row, out);
+      case WindowKind::whole: return place_whole(in, row);
       case WindowKind::tumbling:
-      case WindowKind::sliding: return place_fixed(in, row, key, out);
+      case WindowKind::sliding: return place_fixed(in, row, out);
     }
   }
 
-  void place_fixed(const Batch& in, size_t row, const Key& key, Batch& out) {
+  // The window of the row's key that starts then, or that comes behind.
+  const Id& started(int64_t start) {
+    id_.second = start;
+    return id_;
+  }
+
+  void place_fixed(const Batch& in, size_t row, Batch& out) {
     const int64_t ts = in.ts[row], slide = spec_.kind == WindowKind::sliding ? spec_.slide_us : spec_.size_us;
     bool lost = false;
     // Backwards from the latest window that holds the row; starts are multiples of the slide since 1970, so
@@ -79,11 +87,11 @@ class Window final : public Watermarked {
         lost = true;
         continue;
       }
-      Open& w = windows_[{key, start}];
+      Open& w = windows_[started(start)];
       w.end = end;
       fold(in, row, w);
       watch(w);
-      if (w.closed) revise({key, start}, w, out);
+      if (w.closed) revise(id_, w, out);
     }
     // Once per row, however many of its windows were gone.
     late_ += lost;
@@ -91,7 +99,7 @@ class Window final : public Watermarked {
 
   // A row joins every session it touches into one. What was already given out under another start is revised
   // by the joined session, whose revision is the next one.
-  void place_session(const Batch& in, size_t row, const Key& key, Batch& out) {
+  void place_session(const Batch& in, size_t row, Batch& out) {
     const int64_t ts = in.ts[row];
     if (gone(ts + spec_.size_us)) {
       ++late_;
@@ -102,7 +110,8 @@ class Window final : public Watermarked {
     int64_t start = ts;
     joined.end = ts + spec_.size_us;
     bool closed = false;
-    for (auto it = windows_.lower_bound({key, INT64_MIN}); it != windows_.end() && it->first.first == key;) {
+    auto it = windows_.lower_bound(started(INT64_MIN));
+    while (it != windows_.end() && it->first.first == id_.first) {
       // Touching counts as overlapping: two rows exactly the gap apart are one session.
       if (it->second.end < ts || it->first.second > ts + spec_.size_us) {
         ++it;
@@ -116,9 +125,9 @@ class Window final : public Watermarked {
     joined.closed = closed && joined.end <= watermark_;
     // What was given out is superseded, so the number moves on although the joined session is open again.
     if (closed && !joined.closed) ++joined.revision;
-    Open& w = windows_[{key, start}] = std::move(joined);
+    Open& w = windows_[started(start)] = std::move(joined);
     watch(w);
-    if (w.closed) revise({key, start}, w, out);
+    if (w.closed) revise(id_, w, out);
   }
 
   // The rows of `older` before those of `w`.
@@ -136,18 +145,18 @@ class Window final : public Watermarked {
   }
 
   // A closed page is remembered for the idle time, so that a row after its lateness is known to be late.
-  void place_page(const Batch& in, size_t row, Key key, Batch& out) {
+  void place_page(const Batch& in, size_t row, Batch& out) {
     const Cell instance = in.columns[page_].cells[row];
     // 0 is "no page" in the event log.
     if (!instance.is(ColumnType::integer) || instance.i == 0) {
       ++outside_;
       return;
     }
-    key.emplace_back(instance);
+    id_.first.emplace_back(instance);
     const int64_t ts = in.ts[row];
-    auto it = windows_.lower_bound({key, INT64_MIN});
-    if (it == windows_.end() || it->first.first != key) {
-      it = windows_.emplace(Id{key, ts}, Open{}).first;
+    auto it = windows_.lower_bound(started(INT64_MIN));
+    if (it == windows_.end() || it->first.first != id_.first) {
+      it = windows_.try_emplace(started(ts)).first;
     } else if (it->second.closed && gone(it->second.end)) {
       ++late_;
       return;
@@ -168,8 +177,8 @@ class Window final : public Watermarked {
     if (w.closed) revise(it->first, w, out);
   }
 
-  void place_whole(const Batch& in, size_t row, const Key& key) {
-    Open& w = windows_[{key, INT64_MIN}];
+  void place_whole(const Batch& in, size_t row) {
+    Open& w = windows_[started(INT64_MIN)];
     w.end = INT64_MAX;
     fold(in, row, w);
   }
@@ -194,12 +203,12 @@ class Window final : public Watermarked {
   // Windows that the watermark has reached, in order of end,
   // start and key; forgets those past their lateness.
   void close(Batch& out) override {
-    std::vector<std::pair<int64_t, Id>> closing;
+    std::vector<std::pair<const Id, Open>*> closing;
     due_ = INT64_MAX;
     for (auto it = windows_.begin(); it != windows_.end();) {
       Open& w = it->second;
       const bool was_closed = w.closed;
-      if (!was_closed && w.end <= watermark_) closing.emplace_back(w.end, it->first);
+      if (!was_closed && w.end <= watermark_) closing.push_back(&*it);
       if (was_closed && w.end <= watermark_ - kept_us()) {
         it = windows_.erase(it);
         continue;
@@ -209,15 +218,21 @@ class Window final : public Watermarked {
     }
     // By content, not by the order of the map, so that results do not depend on how rows were cut into
     // batches.
-    std::sort(closing.begin(), closing.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.first, a.second.second, a.second.first) <
-             std::tie(b.first, b.second.second, b.second.first);
+    std::sort(closing.begin(), closing.end(), [](const auto* a, const auto* b) {
+      return std::tie(a->second.end, a->first.second, a->first.first) <
+             std::tie(b->second.end, b->first.second, b->first.first);
     });
-    for (const auto& [end, id] : closing) {
-      Open& w = windows_[id];
-      w.closed = true;
-      emit(id, w, out);
+    // Later ones of the same batch grow it as vectors do.
+    if (out.rows() == 0) reserve(out, closing.size());
+    for (auto* window : closing) {
+      window->second.closed = true;
+      emit(window->first, window->second, out);
     }
+  }
+
+  static void reserve(Batch& out, size_t rows) {
+    out.reserve(rows);
+    out.support.reserve(rows);
   }
 
   void emit(const Id& id, const Open& w, Batch& out) {
@@ -239,6 +254,7 @@ class Window final : public Watermarked {
   // person. The egress gate asks for a minimum of events instead.
   void learn_labels(const Batch& in) {
     labels_.clear();
+    labels_.reserve(spec_.keys.size() + kOwnColumns + inputs_.size());
     const auto learn = [&](size_t column, std::string_view done) {
       labels_.emplace_back(in.columns[column].sensitivity, path_through(in.columns[column], done));
     };
@@ -255,6 +271,7 @@ class Window final : public Watermarked {
 
   Batch layout() const override {
     Batch out;
+    out.columns.reserve(spec_.keys.size() + kOwnColumns + spec_.aggregates.size());
     for (const std::string& k : spec_.keys) out.columns.push_back({k, Sensitivity::personal, {}});
     if (spec_.kind == WindowKind::page) out.columns.push_back({"page_instance", Sensitivity::personal, {}});
     for (const char* name : {"window_start", "window_end", "revision"})
@@ -267,10 +284,13 @@ class Window final : public Watermarked {
     return out;
   }
 
+  static constexpr size_t kOwnColumns = 4;  // at most: page_instance, window_start, window_end, revision
+
   WindowSpec spec_;
   std::vector<size_t> keys_, inputs_;
   size_t page_ = 0, event_ = 0;
   std::map<Id, Open> windows_;
+  Id id_;  // of the row that is placed; its memory serves the next
   std::vector<std::pair<Sensitivity, std::string>> labels_;
 };
 
