@@ -30,7 +30,8 @@ inline size_t code_point_bytes(std::string_view text, size_t at) {
 
 inline bool valid_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
-    const size_t length = code_point_bytes(text, i);
+    // Most names are ASCII, and rooms that are optimised for size call code_point_bytes() for each byte.
+    const size_t length = static_cast<uint8_t>(text[i]) < 0x80 ? 1 : code_point_bytes(text, i);
     if (length == 0) return false;
     i += length;
   }

@@ -39,8 +39,10 @@ class Column {
   using Reals = std::vector<double>;
   using Booleans = std::vector<uint8_t>;
 
-  Column() : Column(ColumnType::integer) {}
-  explicit Column(ColumnType type) { retype(type); }
+  Column() = default;  // of integers
+  explicit Column(ColumnType type) {
+    if (type != type_) retype(type);
+  }
   // All present.
   explicit Column(Integers values) : rows_(values.size()), values_(std::move(values)) {}
   explicit Column(Reals values) : type_(ColumnType::real), rows_(values.size()), values_(std::move(values)) {}

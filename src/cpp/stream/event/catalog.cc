@@ -98,7 +98,7 @@ Catalog::Catalog() {
 }
 
 std::optional<uint16_t> Catalog::find(const Ids& ids, std::string_view name) {
-  const auto it = ids.find(std::string(name));
+  const auto it = ids.find(name);
   if (it == ids.end()) return std::nullopt;
   return it->second;
 }

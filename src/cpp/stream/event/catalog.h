@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -109,7 +110,11 @@ class Catalog {
   static Result<Catalog> parse(std::string_view bytes);
 
  private:
-  using Ids = std::unordered_map<std::string, uint16_t>;
+  // Asked with views: a name of more than 15 characters would go to the heap for each question.
+  struct NameHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  using Ids = std::unordered_map<std::string, uint16_t, NameHash, std::equal_to<>>;
   static std::optional<uint16_t> find(const Ids& ids, std::string_view name);
   Result<EventDecl*> known_event(std::string_view name);
 

@@ -79,20 +79,20 @@ Result<PrivacyAccount> GraphResources::account(const std::string& name, double) 
 }
 std::mt19937_64 GraphResources::random(const NoiseStep&) { return noise_source(std::nullopt); }
 
-Result<Graph> Graph::make(const GraphSpec& spec, GraphResources& resources) {
+Result<Graph> Graph::make(GraphSpec spec, GraphResources& resources) {
   WALLE_TRY(verify(spec));
   Graph out;
   for (const GraphStep& step : spec.steps) {
     WALLE_ASSIGN(Stage stage, std::visit(StageMaker{resources}, step.what));
     out.stages_.add(std::move(stage));
   }
-  out.spec_ = spec;
+  out.spec_ = std::move(spec);
   return out;
 }
 
-Result<Graph> Graph::make(const GraphSpec& spec) {
+Result<Graph> Graph::make(GraphSpec spec) {
   GraphResources nothing;
-  return make(spec, nothing);
+  return make(std::move(spec), nothing);
 }
 
 Status Graph::add(GraphStep step, GraphResources& resources) {

@@ -28,8 +28,8 @@ class Graph {
   Graph() = default;  // without operators: rows pass unchanged
 
   // Verifies first. `resources` need not outlive the call; what they gave must outlive the graph.
-  static Result<Graph> make(const GraphSpec& spec, GraphResources& resources);
-  static Result<Graph> make(const GraphSpec& spec);  // one that names nothing
+  static Result<Graph> make(GraphSpec spec, GraphResources& resources);
+  static Result<Graph> make(GraphSpec spec);  // one that names nothing
   // One more operator behind the others.
   Status add(GraphStep step, GraphResources& resources);
 

@@ -1,6 +1,7 @@
 // A graph as bytes: an envelope with a checksum around FlatBuffers (schemas/graph.fbs). Three checks in this
 // order: the checksum finds accidents, FlatBuffers' verifier finds what would be read outside the bytes, and
 // verify() finds what means nothing.
+#include <algorithm>
 #include <optional>
 
 #include "base/bytes.h"
@@ -154,6 +155,7 @@ class Reader {
   // False where a number stands for nothing, or where there is more than a graph may have.
   bool read(const Steps* in, std::vector<GraphStep>& out) {
     if (!in) return true;
+    out.reserve(std::min<size_t>(in->size(), kMaxGraphSteps));
     for (const auto* step : *in)
       if (steps_++ == kMaxGraphSteps || !step || !read_step(*step, out.emplace_back())) return false;
     return true;
@@ -173,6 +175,7 @@ class Reader {
   std::vector<std::string> texts(const Texts* given) {
     std::vector<std::string> out;
     if (!given) return out;
+    out.reserve(std::min<size_t>(given->size(), kMaxGraphNames));
     for (const auto* s : *given) {
       // One more than may be, so that it is noticed.
       if (out.size() > kMaxGraphNames) break;
@@ -221,6 +224,7 @@ class Reader {
     out.keys = texts(in.keys());
     if (!number_of(in.kind(), WindowKind::whole, out.kind)) return false;
     if (!in.aggregates()) return true;
+    out.aggregates.reserve(std::min<size_t>(in.aggregates()->size(), kMaxGraphNames));
     for (const auto* a : *in.aggregates())
       if (out.aggregates.size() == kMaxGraphNames || !read(a, out.aggregates.emplace_back())) return false;
     return true;
@@ -329,10 +333,9 @@ Result<std::string> graph_bytes(const GraphSpec& spec) {
 }
 
 Result<GraphSpec> parse_graph(std::string_view bytes) {
-  const std::string size = std::to_string(bytes.size()) + " bytes";
-  if (bytes.size() > kMaxGraphBytes) return damaged(size);
+  if (bytes.size() > kMaxGraphBytes) return damaged({bytes.size(), " bytes"});
   const auto content = opened(bytes);
-  if (!content) return damaged({size, " that are no graph, or a damaged one"});
+  if (!content) return damaged({bytes.size(), " bytes that are no graph, or a damaged one"});
   // FlatBuffers reads numbers where they are aligned.
   const std::vector<uint64_t> aligned = [&] {
     std::vector<uint64_t> words((content->size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
@@ -342,7 +345,7 @@ Result<GraphSpec> parse_graph(std::string_view bytes) {
   const auto* data = reinterpret_cast<const uint8_t*>(aligned.data());
   flatbuffers::Verifier verifier(data, content->size());
   if (content->size() < kIdentifierEnd || !fb::VerifyStreamGraphBuffer(verifier))
-    return damaged({size, ", a damaged graph"});
+    return damaged({bytes.size(), " bytes, a damaged graph"});
   const auto* in = fb::GetStreamGraph(data);
   if (in->version() != kVersion) return damaged({"a graph of version ", in->version()});
   GraphSpec out;

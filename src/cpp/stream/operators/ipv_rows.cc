@@ -12,11 +12,20 @@ namespace {
 // The built-in events by their names, and what the feature takes of them at position 0 of their contents.
 constexpr IpvFields kFields{.scroll_depth = 0, .exposure_item = 0, .click_item = 0};
 
+// The built-in events alone. One for all operators: reading a graph makes three of them, two of which only
+// say that they can be made.
+const Catalog& built_in() {
+  static const Catalog catalog;
+  return catalog;
+}
+
 class Ipv final : public Watermarked {
  public:
   explicit Ipv(IpvSpec spec) : Watermarked("ipv", spec.disorder_us), spec_(std::move(spec)) {}
 
  private:
+  static constexpr size_t kRead = 4;  // columns
+
   struct Row {
     int64_t ts;
     uint16_t event;
@@ -29,13 +38,17 @@ class Ipv final : public Watermarked {
   };
 
   Status bind(const Batch& in) override {
-    WALLE_ASSIGN(columns_, columns_of(in, {"page_instance", "event", spec_.depth, spec_.item}, "ipv"));
+    const std::string_view names[kRead] = {"page_instance", "event", spec_.depth, spec_.item};
+    for (size_t i = 0; i < kRead; ++i) {
+      WALLE_ASSIGN(columns_[i], column_of(in, names[i], "ipv"));
+    }
     label_ = Sensitivity::open;
     path_.clear();
     for (const size_t c : columns_) {
       label_ = std::max(label_, in.columns[c].sensitivity);
       const Column& column = in.columns[c];
-      path_ += (path_.empty() ? "" : ", ") + (column.path.empty() ? column.name : column.path);
+      if (!path_.empty()) path_ += ", ";
+      path_ += column.path.empty() ? column.name : column.path;
     }
     path_ += " > ipv";
     key_ = {.name = "page_instance",
@@ -65,7 +78,7 @@ class Ipv final : public Watermarked {
       return;
     }
     const Cell name = in.columns[columns_[1]].cells[row];
-    const auto event = name.is(ColumnType::text) ? catalog_.find_event(name.text) : std::nullopt;
+    const auto event = name.is(ColumnType::text) ? built_in().find_event(name.text) : std::nullopt;
     // Others are events of the page that the feature does not look into; they count for its time.
     const uint16_t id = event ? *event : static_cast<uint16_t>(EventKind::timer);
     page.rows.push_back({in.ts[row], id,
@@ -120,8 +133,8 @@ class Ipv final : public Watermarked {
       e.event = row.event;
       if (row.content.present) e.contents = std::span(&row.content, 1);
     }
-    Floats feature(kIpvFloats);
-    ipv_feature(events, catalog_, kFields, std::span<float, kIpvFloats>(feature.data(), kIpvFloats));
+    std::array<float, kIpvFloats> feature;
+    ipv_feature(events, built_in(), kFields, feature);
     out.ts.push_back(page.end);
     out.support.push_back(page.support);
     put(out.columns[0], Cell::of(number));
@@ -134,6 +147,7 @@ class Ipv final : public Watermarked {
 
   Batch layout() const override {
     Batch out;
+    out.columns.reserve(4);
     out.columns.push_back(key_);
     for (const char* name : {"window_start", "window_end"})
       out.columns.push_back({.name = name, .sensitivity = Sensitivity::open, .cells = {}, .path = "window"});
@@ -142,8 +156,7 @@ class Ipv final : public Watermarked {
   }
 
   IpvSpec spec_;
-  Catalog catalog_;  // the built-in events alone
-  std::vector<size_t> columns_;
+  std::array<size_t, kRead> columns_{};
   Column key_{.name = "page_instance"};
   Sensitivity label_ = Sensitivity::personal;
   std::string path_;
