@@ -64,6 +64,12 @@ PARTS: dict[str, tuple[Step, ...]] = {
             "python -m pytest tests/conformance --conformance-matrix -q -o timeout=3600",
         ),
     ),
+    "networks": (
+        Step(
+            "20,000 random networks over random shapes",
+            "WALLE_TEST_NETWORKS=20000 python -m pytest tests/python/test_shape_classes.py -n 2 -q",
+        ),
+    ),
     "apart": (
         Step(
             "each file includes what it uses",

@@ -1,9 +1,6 @@
-// InferContext: what a shape rule sees and says. Shapes are always concrete here: a session plans for the
-// shapes it is given, and values that decide shapes (Reshape's target, Slice's ends) are asked for with
-// need().
-//
-// Rules over symbolic shapes were left out: each rule would be told twice, and sessions plan for concrete
-// shapes in any case.
+// InferContext: what a shape rule sees and says. A session plans for the shapes it is given, and values that
+// decide shapes (Reshape's target, Slice's ends) are asked for with need(). Sizes may be symbols: a rule that
+// reads shape.dim(i) serves a class of shapes, one that reads shape[i] pins the size (tensor/dim.h).
 //
 // One context serves one node; not shared between threads.
 #pragma once

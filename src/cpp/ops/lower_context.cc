@@ -58,7 +58,7 @@ bool LowerContext::may_tabulate(int64_t elements, int64_t work) {
 bool LowerContext::may_have(DType dtype, const Shape& shape) {
   if (failed()) return false;
   // At least one byte per element: an undefined dtype has size 0 and would let any shape through.
-  if (auto s = Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin_.text()); !s.ok())
+  if (Status s = shape.check(std::max<int64_t>(dtype_size(dtype), 1), origin_.text()); !s.ok())
     fail(s.take_error());
   return !failed();
 }
@@ -129,9 +129,9 @@ Ref LowerContext::reshape(Ref r, const Shape& to) {
   if (shape(r) == to) return r;
   raster::Raster whole;
   // One contiguous region: the planner recognises it as an alias, so that a reshape moves nothing.
-  whole.regions.push_back(raster::contiguous_region(0, to.elements()));
+  whole.regions.push_back(raster::contiguous_region(0, to.dim_elements()));
   // The operator's own fault, not the model's: shape rules have run.
-  if (shape(r).elements() != to.elements()) {
+  if (shape(r).dim_elements() != to.dim_elements()) {
     fail(internal_error({"reshape of ", shape(r).text(), " to ", to.text()}, origin_.text()));
     return kNoRef;
   }

@@ -2,7 +2,9 @@
 
 #include "base/limits.h"
 #include "ops/lower.h"
+#include "ops/symbolic.h"
 #include "raster/canonical.h"
+#include "tensor/dim_trace.h"
 
 namespace walle::ops {
 
@@ -16,8 +18,8 @@ std::string describe(const ir::OpDef& op, const Origin& origin) {
 Status check_shape(const ir::OpDef& op, const ir::InferOutput& o, const Origin& origin) {
   const int64_t size = std::max<int64_t>(dtype_size(o.dtype), 1);
   // Texts are made only when something is wrong.
-  if (Shape::checked(o.shape.dims(), size, {}).ok()) return {};
-  return Shape::checked(o.shape.dims(), size, describe(op, origin)).status();
+  if (o.shape.check(size, {}).ok()) return {};
+  return o.shape.check(size, describe(op, origin));
 }
 
 // Results that the shape rule knew.
@@ -29,7 +31,7 @@ bool all_known(std::span<const ir::InferOutput> outputs) {
 // Results of no elements: nothing to decompose, and the other axes may be of any size.
 bool is_nothing(std::span<const ir::InferOutput> outputs) {
   return !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) {
-    return o.dtype != DType::undefined && o.shape.elements() == 0;
+    return o.dtype != DType::undefined && o.shape.dim_elements() == 0;
   });
 }
 }  // namespace
@@ -169,11 +171,15 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
     return resource_error({"a model of more than ", base::kMaxPlanNodes, " steps"}, "fewer",
                           describe(*node.op, node.origin), "run the model in parts, or shorter sequences");
   int64_t bytes = 0;
+  bool symbolic = false;
   for (const ir::InferOutput& o : outputs) {
     WALLE_TRY(check_shape(*node.op, o, node.origin));
-    bytes += o.shape.elements() * dtype_size(o.dtype);
+    // Of a class no constant is one size; such a node runs, as cheap as it is.
+    symbolic = symbolic || o.shape.symbolic();
+    bytes += o.shape.plain().elements() * dtype_size(o.dtype);
   }
-  if (folds(node, bytes)) return fold(std::move(node), outputs);
+  symbolic = symbolic || (DimTrace::current() && is_symbolic(program_, node));
+  if (!symbolic && folds(node, bytes)) return fold(std::move(node), outputs);
   for (const ir::InferOutput& o : outputs)
     // Results that the shape rule left without a dtype do not exist here (optional outputs).
     node.outputs.push_back(o.dtype == DType::undefined ? kNoRef : add_value(o.dtype, o.shape));
@@ -216,10 +222,10 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   if (regions_ > base::kMaxPlanRegions)
     return resource_error({"a model whose movements take more than ", base::kMaxPlanRegions, " regions"},
                           "fewer", origin.text(), "run the model in parts");
-  WALLE_TRY(Shape::checked(shape.dims(), std::max<int64_t>(dtype_size(dtype), 1), origin.text()));
-  std::vector<int64_t> elements;
+  WALLE_TRY(shape.check(std::max<int64_t>(dtype_size(dtype), 1), origin.text()));
+  std::vector<Dim> elements;
   for (Ref r : sources) {
-    elements.push_back(program_.at(r).shape.elements());
+    elements.push_back(program_.at(r).shape.dim_elements());
     // Rasters copy bits: a source of another dtype would be read wrongly, and a smaller one past its end.
     if (program_.at(r).dtype != dtype)
       return internal_error({"raster from ", dtype_name(program_.at(r).dtype), " to ", dtype_name(dtype)},
@@ -229,7 +235,7 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   std::erase_if(raster.regions, [](const raster::Region& r) { return r.elements() == 0; });
   // Every raster, whoever made it: all addresses inside source and destination, proven once here so that
   // kernels need not look.
-  WALLE_TRY(raster::check(raster, elements, shape.elements()));
+  WALLE_TRY(raster::check(raster, elements, shape.dim_elements()));
   // One form for equal regions: the merge pass compares rasters by their text.
   for (raster::Region& r : raster.regions) r = raster::canonical(r);
   ProgramNode node{.op = &raster_op(), .inputs = sources, .origin = origin, .raster = std::move(raster)};
@@ -239,8 +245,8 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
 
 Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shape& shape,
                                   const std::vector<Ref>& operands, const Origin& origin) {
-  WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.elements(),
-                          program_.at(operands[1]).shape.elements(), shape.elements()));
+  WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.dim_elements(),
+                          program_.at(operands[1]).shape.dim_elements(), shape.dim_elements()));
   ProgramNode node{.op = &loop_op(), .inputs = operands, .origin = origin, .loop = std::move(loop)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
   return refs[0];

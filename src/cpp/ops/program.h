@@ -1,5 +1,6 @@
 // Program: the lowered form of a graph segment. Atomic operators (and composites a backend claimed) plus
-// raster and loop, every shape concrete. Machine-independent; what the search plans.
+// raster and loop. Machine-independent. Sizes may be symbols (tensor/dim.h) while the passes run; for the
+// search they are plain numbers.
 //
 // Built by Lowering, rewritten by the passes in ops/passes, then immutable.
 #pragma once
@@ -25,6 +26,13 @@ struct ProgramValue {
   std::optional<Tensor> constant;
 };
 
+// Entry `index` of an integer attribute, of one number or of several, is a size that may be a symbol.
+struct AttributeDim {
+  std::string name;
+  size_t index = 0;
+  Dim dim;
+};
+
 struct ProgramNode {
   const ir::OpDef* op = nullptr;
   ir::Attributes attributes{};
@@ -33,6 +41,7 @@ struct ProgramNode {
   Origin origin{};
   std::optional<raster::Raster> raster{};  // of the operator "raster"
   std::optional<raster::LoopSpec> loop{};  // of the operator "loop"
+  std::vector<AttributeDim> symbols{};     // among the attributes
 };
 
 struct Program {

@@ -30,8 +30,8 @@ bool is_identity(const Region& r) {
   return true;
 }
 
-int64_t total(const Raster& raster) {
-  int64_t n = 0;
+Dim total(const Raster& raster) {
+  Dim n = 0;
   for (const Region& r : raster.regions) n += r.elements();
   return n;
 }
@@ -41,7 +41,7 @@ int64_t total(const Raster& raster) {
 // these pairs must be equal ones, and as many as ra has elements: then none of them is b's to miss.
 bool covered_alike(const Raster& a, const Raster& b) {
   for (const Region& ra : a.regions) {
-    int64_t found = 0;
+    Dim found = 0;
     for (const Region& rb : b.regions) {
       const auto pairs = compose(swapped(ra), rb, kMaxPieces);
       if (!pairs) return false;
@@ -69,7 +69,7 @@ bool prove_equal(const Raster& a, const Raster& b) {
 // raster pairs `total` elements; if no destination and no source occurs in two pairs, and both tensors have
 // as many elements as there are pairs, every element of both is in exactly one: a permutation, and its
 // inverse is its transpose.
-std::optional<Raster> invert(const Raster& raster, int64_t src_elements, int64_t dst_elements) {
+std::optional<Raster> invert(const Raster& raster, Dim src_elements, Dim dst_elements) {
   if (raster.accumulate || raster.fill || src_elements != dst_elements || total(raster) != src_elements)
     return std::nullopt;
   Raster back;

@@ -16,7 +16,7 @@ bool prove_equal(const Raster& a, const Raster& b);
 
 // The raster that takes the destination (`dst_elements`) back to source 0 (`src_elements`), for rasters that
 // are one-to-one and onto; nullopt otherwise.
-std::optional<Raster> invert(const Raster& raster, int64_t src_elements, int64_t dst_elements);
+std::optional<Raster> invert(const Raster& raster, Dim src_elements, Dim dst_elements);
 
 // The transposed linear map with respect to `source`: from the gradient of the destination (source 0 of the
 // result) to the gradient of that source. Views are swapped, what was repeated is summed, what was not read

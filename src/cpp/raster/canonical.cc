@@ -21,7 +21,7 @@ std::vector<RegionAxis> merge_contiguous(const std::vector<RegionAxis>& axes) {
 }
 
 // Precondition: no more axes than kRegionRank.
-Region assemble(int source, int64_t src, int64_t dst, const std::vector<RegionAxis>& axes) {
+Region assemble(int source, Dim src, Dim dst, const std::vector<RegionAxis>& axes) {
   Region r;
   r.source = source;
   r.rank = static_cast<int>(axes.size());
@@ -50,12 +50,12 @@ std::vector<RegionAxis> axes_of(const Region& region) {
 Region canonical(const Region& region) {
   std::vector<RegionAxis> axes = axes_of(region);
   drop_unit_axes(axes);
-  std::ranges::stable_sort(
-      axes, [](const RegionAxis& a, const RegionAxis& b) { return std::abs(a.dst) > std::abs(b.dst); });
+  std::ranges::stable_sort(axes,
+                           [](const RegionAxis& a, const RegionAxis& b) { return abs(a.dst) > abs(b.dst); });
   return assemble(region.source, region.src.offset, region.dst.offset, merge_contiguous(axes));
 }
 
-std::optional<Region> region_from_axes(int source, int64_t src, int64_t dst, std::vector<RegionAxis> axes) {
+std::optional<Region> region_from_axes(int source, Dim src, Dim dst, std::vector<RegionAxis> axes) {
   drop_unit_axes(axes);
   for (RegionAxis& a : axes) {
     // A destination stride of 0 (a sum) has no direction; the source then decides, so that there still is one
@@ -74,7 +74,7 @@ std::optional<Region> region_from_axes(int source, int64_t src, int64_t dst, std
   return assemble(source, src, dst, merged);
 }
 
-std::optional<int64_t> as_alias(const Raster& raster, int64_t elements) {
+std::optional<Dim> as_alias(const Raster& raster, Dim elements) {
   if (raster.regions.size() != 1 || raster.accumulate) return std::nullopt;
   const Region r = canonical(raster.regions[0]);
   // As many elements as the destination has, in one run of stride 1 from its start: nothing is left for a

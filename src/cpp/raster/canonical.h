@@ -19,7 +19,7 @@
 namespace walle::raster {
 
 struct RegionAxis {
-  int64_t size, src, dst;
+  Dim size, src, dst;
 };
 
 std::vector<RegionAxis> axes_of(const Region& region);
@@ -31,10 +31,10 @@ Region canonical(const Region& region);
 
 // The canonical region of these axes, each turned so that the destination is walked upwards: equal copies
 // look equal whichever way they were described. nullopt when more than kRegionRank remain after merging.
-std::optional<Region> region_from_axes(int source, int64_t src, int64_t dst, std::vector<RegionAxis> axes);
+std::optional<Region> region_from_axes(int source, Dim src, Dim dst, std::vector<RegionAxis> axes);
 
 // When the raster is one contiguous run of source 0 covering all `elements` of the destination: the run's
 // source offset. Such a raster needs no copy; its result is a window of the source's memory.
-std::optional<int64_t> as_alias(const Raster& raster, int64_t elements);
+std::optional<Dim> as_alias(const Raster& raster, Dim elements);
 
 }  // namespace walle::raster

@@ -42,21 +42,21 @@ bool is_empty(const Region& r) { return r.elements() <= 0; }
 // The lowest and the highest address of a view. Two views whose reaches are apart share no element; asking
 // this first makes merging a split with a concat cost a comparison for most of its pairs of regions.
 struct Reach {
-  int64_t low, high;
+  Dim low, high;
   bool meets(const Reach& o) const { return low <= o.high && o.low <= high; }
 };
 
 Reach reach_of(const Region& r, const View& v) {
   Reach out{v.offset, v.offset};
   for (int a = 0; a < r.rank; ++a) {
-    const int64_t step = (r.size[a] - 1) * v.stride[a];
+    const Dim step = (r.size[a] - 1) * v.stride[a];
     (step < 0 ? out.low : out.high) += step;
   }
   return out;
 }
 
-int64_t total(const std::vector<Region>& regions) {
-  int64_t n = 0;
+Dim total(const std::vector<Region>& regions) {
+  Dim n = 0;
   for (const Region& r : regions) n += r.elements();
   return n;
 }

@@ -31,20 +31,20 @@ namespace walle::raster {
 
 // One axis of a piece: its size and what one step along it adds to each of the three functions.
 struct PieceAxis {
-  int64_t size, rest, src, dst;
+  Dim size, rest, src, dst;
 };
 
 struct Piece {
   std::vector<PieceAxis> axes;
-  int64_t rest = 0;  // at index 0, as the next two
-  int64_t src = 0;
-  int64_t dst = 0;
+  Dim rest = 0;  // at index 0, as the next two
+  Dim src = 0;
+  Dim dst = 0;
 
   // The sub-box [from, from + count) of axis a. An axis of one step is gone, its share being in the offsets.
-  Piece cut(size_t a, int64_t from, int64_t count) const;
+  Piece cut(size_t a, Dim from, Dim count) const;
   // Axis a as `count` periods of `period` steps: i = outer * period + inner. Precondition: size == period *
   // count.
-  Piece fold(size_t a, int64_t period, int64_t count) const;
+  Piece fold(size_t a, Dim period, Dim count) const;
 };
 
 class Cutter {

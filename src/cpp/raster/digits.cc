@@ -4,8 +4,8 @@
 
 namespace walle::raster {
 
-int64_t Digits::reach() const {
-  int64_t sum = 0;
+Dim Digits::reach() const {
+  Dim sum = 0;
   for (const Digit& d : list) sum += d.unit * (d.size - 1);
   return sum;
 }
@@ -15,7 +15,7 @@ std::optional<Digits> digits_of(const Region& region) {
   out.src = region.src.offset;
   out.dst = region.dst.offset;
   for (int a = 0; a < region.rank; ++a) {
-    const int64_t size = region.size[a];
+    const Dim size = region.size[a];
     if (size == 1) continue;
     Digit digit{region.dst.stride[a], size, region.src.stride[a]};
     if (digit.unit == 0) return std::nullopt;  // a sum: every step writes the same element
@@ -28,7 +28,7 @@ std::optional<Digits> digits_of(const Region& region) {
     out.list.push_back(digit);
   }
   std::ranges::sort(out.list, [](const Digit& a, const Digit& b) { return a.unit > b.unit; });
-  int64_t lighter = 0;  // the most that the digits below can add up to
+  Dim lighter = 0;  // the most that the digits below can add up to
   for (auto d = out.list.rbegin(); d != out.list.rend(); ++d) {
     if (lighter >= d->unit) return std::nullopt;
     lighter += (d->size - 1) * d->unit;

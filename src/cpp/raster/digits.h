@@ -20,17 +20,17 @@
 namespace walle::raster {
 
 struct Digit {
-  int64_t unit;  // > 0
-  int64_t size;  // values 0 .. size - 1
-  int64_t src;   // what one more of this digit adds to the region's source address
+  Dim unit;  // > 0
+  Dim size;  // values 0 .. size - 1
+  Dim src;   // what one more of this digit adds to the region's source address
 };
 
 struct Digits {
   std::vector<Digit> list;  // heaviest first; the last unit is 1
-  int64_t src = 0;          // source address of digits 0
-  int64_t dst = 0;          // destination address of digits 0, the lowest of all
+  Dim src = 0;              // source address of digits 0
+  Dim dst = 0;              // destination address of digits 0, the lowest of all
 
-  int64_t reach() const;  // from the lowest address to the highest
+  Dim reach() const;  // from the lowest address to the highest
 };
 
 // nullopt when the view is not such a system; above all when it writes an element twice.

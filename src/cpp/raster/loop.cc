@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/checked.h"
-
 namespace walle::raster {
 
-int64_t LoopSpec::count() const {
-  int64_t n = 1;
+Dim LoopSpec::count() const {
+  Dim n = 1;
   for (int a = 0; a < rank; ++a) n *= size[a];
   return n;
 }
@@ -18,14 +16,14 @@ std::string LoopSpec::text() const {
   std::ostringstream out;
   const auto axes = [&](const char* name, const Axes& v) {
     out << ' ' << name << '[';
-    for (int a = 0; a < rank; ++a) out << (a ? "," : "") << v[a];
+    for (int a = 0; a < rank; ++a) out << (a ? "," : "") << tensor::text(v[a]);
     out << ']';
   };
   out << (index_on_dst ? "scatter " : "gather ") << kNames[static_cast<int>(combine)];
   axes("rounds", size);
   axes("src", src_step);
   axes("dst", dst_step);
-  for (const LoopIndex& i : index) out << " index*" << i.stride << "<" << i.bound;
+  for (const LoopIndex& i : index) out << " index*" << tensor::text(i.stride) << "<" << tensor::text(i.bound);
   Raster one;
   one.regions.push_back(body);
   out << ' ' << one.text();
@@ -39,12 +37,11 @@ constexpr const char* kReportLoop = "report the operator that made this loop";
 // Overflow-free products of the rounds, of the body's box and of the indices read; count() and elements() may
 // be called afterwards.
 bool countable(const LoopSpec& spec) {
-  std::optional<int64_t> rounds = 1;
-  std::optional<int64_t> body = 1;
-  for (int a = 0; a < spec.rank && rounds; ++a) rounds = base::checked_mul(*rounds, spec.size[a]);
-  for (int a = 0; a < spec.body.rank && body; ++a) body = base::checked_mul(*body, spec.body.size[a]);
-  return rounds && body &&
-         base::checked_mul(*rounds, std::max<int64_t>(static_cast<int64_t>(spec.index.size()), 1));
+  std::optional<Dim> rounds = 1;
+  std::optional<Dim> body = 1;
+  for (int a = 0; a < spec.rank && rounds; ++a) rounds = checked_mul(*rounds, spec.size[a]);
+  for (int a = 0; a < spec.body.rank && body; ++a) body = checked_mul(*body, spec.body.size[a]);
+  return rounds && body && checked_mul(*rounds, std::max<size_t>(spec.index.size(), 1));
 }
 
 // Nothing is moved, or nothing may be: with a bound of 0 every index is an error before its address is used.
@@ -58,15 +55,15 @@ bool reaches_nothing(const LoopSpec& spec) {
 // The loop as one region whose extra axes are the rounds and, on the side that the index moves, an axis of
 // `bound` steps for each component of the tuple: a valid index, counted from the front, is one of 0 .. bound
 // - 1, any of them may occur, so the corners of that box are exactly the extremes of what can be reached.
-Status check_side(const LoopSpec& spec, bool dst, int64_t elements) {
+Status check_side(const LoopSpec& spec, bool dst, Dim elements) {
   const View& view = dst ? spec.body.dst : spec.body.src;
   const Axes& step = dst ? spec.dst_step : spec.src_step;
-  std::optional<int64_t> low = view.offset;
-  std::optional<int64_t> high = view.offset;
-  const auto widen = [&](int64_t size, int64_t stride) {
-    const auto reach = base::checked_mul(size - 1, stride);
+  std::optional<Dim> low = view.offset;
+  std::optional<Dim> high = view.offset;
+  const auto widen = [&](Dim size, Dim stride) {
+    const auto reach = checked_mul(size - 1, stride);
     auto& end = reach && *reach < 0 ? low : high;
-    end = reach && end ? base::checked_add(*end, *reach) : std::nullopt;
+    end = reach && end ? checked_add(*end, *reach) : std::nullopt;
   };
   for (int a = 0; a < spec.body.rank; ++a) widen(spec.body.size[a], view.stride[a]);
   for (int a = 0; a < spec.rank; ++a) widen(spec.size[a], step[a]);
@@ -74,11 +71,11 @@ Status check_side(const LoopSpec& spec, bool dst, int64_t elements) {
     for (const LoopIndex& i : spec.index) widen(i.bound, i.stride);
   if (low && high && *low >= 0 && *high < elements) return {};
   return model_error({"a loop whose ", dst ? "destination" : "source", " leaves the tensor"},
-                     {"addresses below ", elements}, "loop", kReportLoop);
+                     {"addresses below ", elements.value()}, "loop", kReportLoop);
 }
 }  // namespace
 
-Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements, int64_t dst_elements) {
+Status check(const LoopSpec& spec, Dim src_elements, Dim index_elements, Dim dst_elements) {
   // First of all, because every later step walks the axes and multiplies the sizes.
   if (spec.rank < 0 || spec.rank > kRegionRank || spec.body.rank < 0 || spec.body.rank > kRegionRank ||
       !countable(spec))
@@ -89,9 +86,10 @@ Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements,
     WALLE_TRY(check_side(spec, false, src_elements));
     WALLE_TRY(check_side(spec, true, dst_elements));
   }
-  if (spec.count() * static_cast<int64_t>(spec.index.size()) != index_elements)
-    return model_error({"a loop of ", spec.count(), " rounds over ", index_elements, " indices"},
-                       "one index tuple per round", "loop", kReportLoop);
+  if (spec.count() * spec.index.size() != index_elements)
+    return model_error(
+        {"a loop of ", spec.count().value(), " rounds over ", index_elements.value(), " indices"},
+        "one index tuple per round", "loop", kReportLoop);
   return {};
 }
 

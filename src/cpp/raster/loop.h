@@ -16,8 +16,8 @@ enum class Combine : uint8_t { assign, add, mul, min, max };
 
 // One component of an index tuple. Valid values are [-bound, bound); negatives count from the end.
 struct LoopIndex {
-  int64_t stride = 0;  // elements per index unit
-  int64_t bound = 0;
+  Dim stride = 0;  // elements per index unit
+  Dim bound = 0;
   bool operator==(const LoopIndex&) const = default;
 };
 
@@ -33,13 +33,13 @@ struct LoopSpec {
   Combine combine = Combine::assign;
   bool base = false;  // operand 2 (scatter's data) is copied to the destination before the rounds
 
-  int64_t count() const;
+  Dim count() const;
   std::string text() const;
   bool operator==(const LoopSpec&) const = default;
 };
 
 // Every address that valid indices can reach lies inside the buffers, and there are as many indices as rounds
 // read. What is left for run time is whether each index is valid.
-Status check(const LoopSpec& spec, int64_t src_elements, int64_t index_elements, int64_t dst_elements);
+Status check(const LoopSpec& spec, Dim src_elements, Dim index_elements, Dim dst_elements);
 
 }  // namespace walle::raster

@@ -88,12 +88,13 @@ Result<int64_t> index_offset(const LoopSpec& spec, DType dtype, const void* indi
   const auto depth = static_cast<int64_t>(spec.index.size());
   for (int64_t c = 0; c < depth; ++c) {
     const LoopIndex& component = spec.index[c];
+    const int64_t bound = component.bound;
     const int64_t index = read_index(dtype, indices, round * depth + c);
-    if (index < -component.bound || index >= component.bound)
+    if (index < -bound || index >= bound)
       return model_error({"index ", index, " at position ", round * depth + c},
-                         {"an index in [", -component.bound, ", ", component.bound - 1, "]"}, "indices",
+                         {"an index in [", -bound, ", ", bound - 1, "]"}, "indices",
                          "clip or correct the indices");
-    offset += (index < 0 ? index + component.bound : index) * component.stride;
+    offset += (index < 0 ? index + bound : index) * component.stride;
   }
   return offset;
 }

@@ -30,10 +30,14 @@ namespace walle::raster {
 // each.
 inline constexpr int kRegionRank = 8;
 static_assert(kRegionRank >= base::kMaxRank);
-using Axes = std::array<int64_t, kRegionRank>;
+using Axes = std::array<Dim, kRegionRank>;
+
+// What kernels walk over.
+using PlainAxes = std::array<int64_t, kRegionRank>;
+PlainAxes plain(const Axes& axes);
 
 struct View {
-  int64_t offset = 0;
+  Dim offset = 0;
   Axes stride{};
   bool operator==(const View&) const = default;
 };
@@ -45,7 +49,7 @@ struct Region {
   View src;
   View dst;
 
-  int64_t elements() const;
+  Dim elements() const;
   bool operator==(const Region&) const = default;
 };
 
@@ -65,15 +69,23 @@ struct Raster {
 };
 
 // A region that copies `elements` contiguous elements.
-Region contiguous_region(int source, int64_t elements, int64_t src_offset = 0, int64_t dst_offset = 0);
+Region contiguous_region(int source, Dim elements, Dim src_offset = 0, Dim dst_offset = 0);
 
 // A region over `size` with explicit strides (all spans of one length <= kRegionRank).
 Region strided_region(int source, std::span<const int64_t> size, int64_t src_offset,
                       std::span<const int64_t> src_stride, int64_t dst_offset,
                       std::span<const int64_t> dst_stride);
+// The same of sizes and strides that may be symbols.
+Region strided_box(int source, const Shape& size, Dim src_offset, const Shape& src_stride, Dim dst_offset,
+                   const Shape& dst_stride);
 
 // Every index lies inside the buffers: element counts of the sources and of the destination. What passed may
 // be copied without a further look, and no sum of its strides and sizes overflows.
-Status check(const Raster& raster, std::span<const int64_t> source_elements, int64_t dst_elements);
+// Products and sums as of base/checked.h: of the numbers of this moment; those of other symbols are counted
+// as carefully when they are put in (tensor/dim_program.h).
+std::optional<Dim> checked_mul(Dim a, Dim b);
+std::optional<Dim> checked_add(Dim a, Dim b);
+
+Status check(const Raster& raster, std::span<const Dim> source_elements, Dim dst_elements);
 
 }  // namespace walle::raster

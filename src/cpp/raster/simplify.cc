@@ -44,14 +44,14 @@ bool same_but_for(const Region& more, const Region& less, int axis) {
 // size 1.
 std::optional<Region> joined(const Region& a, const Region& b) {
   if (a.source != b.source || std::abs(a.rank - b.rank) > 1) return std::nullopt;
-  const int64_t src = b.src.offset - a.src.offset;
-  const int64_t dst = b.dst.offset - a.dst.offset;
+  const Dim src = b.src.offset - a.src.offset;
+  const Dim dst = b.dst.offset - a.dst.offset;
   const Region& more = a.rank >= b.rank ? a : b;
   const Region& less = a.rank >= b.rank ? b : a;
   for (int axis = 0; axis < more.rank; ++axis) {
     if (!same_but_for(more, less, axis)) continue;
-    const int64_t first = a.rank >= b.rank ? a.size[axis] : 1;
-    const int64_t second = a.rank > b.rank ? 1 : b.size[axis];
+    const Dim first = a.rank >= b.rank ? a.size[axis] : Dim(1);
+    const Dim second = a.rank > b.rank ? Dim(1) : b.size[axis];
     if (src != first * more.src.stride[axis] || dst != first * more.dst.stride[axis]) continue;
     auto axes = axes_of(more);
     axes[axis].size = first + second;

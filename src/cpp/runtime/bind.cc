@@ -14,30 +14,60 @@ Result<std::unique_ptr<Executable>> Executable::bind(ops::Program program, searc
                                                      backends::ConstantCache* constants) {
   std::unique_ptr<Executable> exe(new Executable(std::move(program), std::move(plan), threads));
   for (const search::Step& step : exe->plan_.steps) {
-    Status status = step.is_copy() ? exe->bind_copy(step) : exe->bind_node(step, constants);
+    Status status = exe->prepare(step, constants);
     if (!status.ok()) return status.take_error().within(step_name(exe->program_, exe->plan_, step));
   }
+  WALLE_TRY(exe->bind_operands(constants));
   exe->times_.resize(exe->steps_.size());
-  exe->bound_arenas_.resize(exe->plan_.memories.size());
   exe->hints_.resize(exe->program_.outputs.size());
   return exe;
 }
 
-Status Executable::bind_node(const search::Step& step, backends::ConstantCache* constants) {
-  const ops::ProgramNode& node = program_.nodes[step.node];
+Result<std::shared_ptr<const backends::Kernel>> Executable::kernel_for(
+    const search::Step& step, backends::ConstantCache* constants) const {
   backends::PrepareContext context{constants, threads_};
-  WALLE_ASSIGN(auto kernel, step.chosen.backend->prepare(backends::NodeView(program_, node),
-                                                         step.chosen.candidate, context));
-  steps_.push_back({.kernel = kernel.get(),
-                    .first = operands_.size(),
-                    .inputs = node.inputs.size(),
-                    .outputs = node.outputs.size()});
-  kernels_.push_back(std::move(kernel));
+  const backends::NodeView view(program_, program_.nodes[step.node]);
+  WALLE_ASSIGN(auto kernel, step.chosen.backend->prepare(view, step.chosen.candidate, context));
+  return std::shared_ptr<const backends::Kernel>(std::move(kernel));
+}
+
+Status Executable::prepare(const search::Step& step, backends::ConstantCache* constants) {
+  if (step.is_copy()) {
+    kernels_.emplace_back();
+    steps_.push_back({.copy = &step.copy});
+    return {};
+  }
+  WALLE_ASSIGN(kernels_.emplace_back(), kernel_for(step, constants));
+  const ops::ProgramNode& node = program_.nodes[step.node];
+  steps_.push_back(
+      {.kernel = kernels_.back().get(), .inputs = node.inputs.size(), .outputs = node.outputs.size()});
+  return {};
+}
+
+// Again where the arena is laid out anew.
+Status Executable::bind_operands(backends::ConstantCache* constants) {
+  operands_.clear();
+  input_patches_.clear();
+  output_patches_.clear();
+  arena_patches_.clear();
+  constants_.clear();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const search::Step& step = plan_.steps[i];
+    Status status = step.is_copy() ? bind_copy(steps_[i], step) : bind_node(steps_[i], step, constants);
+    if (!status.ok()) return status.take_error().within(step_name(program_, plan_, step));
+  }
+  bound_arenas_.assign(plan_.memories.size(), {});
+  return {};
+}
+
+Status Executable::bind_node(BoundStep& bound, const search::Step& step, backends::ConstantCache* constants) {
+  const ops::ProgramNode& node = program_.nodes[step.node];
+  bound.first = operands_.size();
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const ops::Ref r = node.inputs[i];
     // On the host an unread constant is a pointer; elsewhere it would be a copy that nobody needs.
     const bool unread = step.source != search::kHost && r >= 0 && program_.at(r).constant &&
-                        !steps_.back().kernel->reads(static_cast<int>(i));
+                        !bound.kernel->reads(static_cast<int>(i));
     WALLE_TRY(add_operand(step.source, unread ? ops::kNoRef : r, constants));
   }
   for (ops::Ref r : node.outputs) WALLE_TRY(add_operand(step.memory, r, constants));
@@ -49,8 +79,8 @@ Status Executable::bind_node(const search::Step& step, backends::ConstantCache* 
   return {};
 }
 
-Status Executable::bind_copy(const search::Step& step) {
-  steps_.push_back({.first = operands_.size(), .copy = &step.copy});
+Status Executable::bind_copy(BoundStep& bound, const search::Step& step) {
+  bound.first = operands_.size();
   WALLE_TRY(add_operand(step.copy.from, step.copy.value, nullptr));
   return add_operand(step.copy.to, step.copy.value, nullptr);
 }

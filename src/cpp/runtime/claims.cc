@@ -18,16 +18,25 @@ struct OneNode {
 };
 }  // namespace
 
-bool is_claimed(const std::vector<const backends::Backend*>& backends, const ir::OpDef& op,
-                const ir::Attributes& attributes, std::span<const ir::InferInput> inputs,
+bool some_supports(const std::vector<const backends::Backend*>& backends, const ops::Program& program,
+                   const ops::ProgramNode& node) {
+  const backends::NodeView view(program, node);
+  return std::ranges::any_of(backends, [&](const backends::Backend* b) { return b->supports(view); });
+}
+
+bool is_claimed(const std::vector<const backends::Backend*>& backends, ShapeQuestions& questions,
+                const ir::OpDef& op, const ir::Attributes& attributes, std::span<const ir::InferInput> inputs,
                 std::span<const ir::InferOutput> outputs) {
   OneNode one{.program = {}, .node = {.op = &op, .attributes = attributes}};
   for (const ir::InferInput& in : inputs)
     one.node.inputs.push_back(one.add(in.present, in.dtype, in.shape, in.constant));
   for (const ir::InferOutput& out : outputs)
     one.node.outputs.push_back(one.add(out.dtype != DType::undefined, out.dtype, out.shape, nullptr));
-  const backends::NodeView view(one.program, one.node);
-  return std::ranges::any_of(backends, [&](const backends::Backend* b) { return b->supports(view); });
+  const ops::ProgramNode* node = &one.node;
+  return questions.answer(ShapeQuestions::Kind::claim, one.program, {&node, 1},
+                          [&backends](const ops::Program& program, ShapeQuestions::Nodes nodes) {
+                            return some_supports(backends, program, *nodes[0]);
+                          });
 }
 
 }  // namespace walle::runtime

@@ -5,6 +5,7 @@
 // thread at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -42,6 +43,16 @@ class Executable {
                                   Profiler* profiler, RunControl* control = nullptr,
                                   std::span<const Tensor> given = {});
 
+  // The choice of a node for the sizes of this moment; nothing where the plan does not hold for them.
+  using Choose = std::function<std::optional<search::Choice>(const ops::ProgramNode&)>;
+  // After sizes of resizable_program() have changed: the steps of each group, which are alike, get one kernel
+  // that was chosen and prepared anew, and the arena is laid out again where one of `values` has outgrown its
+  // block. False, or an error: it must not run before the next that is true.
+  Result<bool> refit(std::span<const std::vector<size_t>> alike, std::span<const ops::Ref> values,
+                     const Choose& choose, backends::ConstantCache* constants);
+  void allow_refit(std::span<const ops::Ref> values, bool views_move);  // once, before the first
+  ops::Program& resizable_program() { return program_; }
+
   const ops::Program& program() const { return program_; }
   const search::Plan& plan() const { return plan_; }
   const std::vector<StepTime>& times() const { return times_; }  // as plan().steps
@@ -64,8 +75,14 @@ class Executable {
 
   Executable(ops::Program program, search::Plan plan, int threads)
       : program_(std::move(program)), plan_(std::move(plan)), threads_(threads) {}
-  Status bind_node(const search::Step& step, backends::ConstantCache* constants);
-  Status bind_copy(const search::Step& step);
+  Status prepare(const search::Step& step, backends::ConstantCache* constants);
+  Status bind_operands(backends::ConstantCache* constants);
+  Status bind_node(BoundStep& bound, const search::Step& step, backends::ConstantCache* constants);
+  Status bind_copy(BoundStep& bound, const search::Step& step);
+  Result<std::shared_ptr<const backends::Kernel>> kernel_for(const search::Step& step,
+                                                             backends::ConstantCache* constants) const;
+  bool fits_arena() const;
+  int64_t bytes_of(ops::Ref r) const;
   Status add_operand(int memory, ops::Ref r, backends::ConstantCache* constants);
   Result<backends::Handle> constant(int memory, ops::Ref root, backends::ConstantCache* constants);
 
@@ -84,7 +101,12 @@ class Executable {
   ops::Program program_;
   search::Plan plan_;
   int threads_;
-  std::vector<std::unique_ptr<backends::Kernel>> kernels_;
+  std::vector<std::shared_ptr<const backends::Kernel>> kernels_;  // as plan().steps; nullptr: a copy
+  // Of an executable that is refitted: what the blocks of values with a symbol and of workspaces hold, and
+  // whether views start elsewhere for other sizes.
+  std::vector<std::pair<ops::Ref, int64_t>> room_;
+  std::vector<int64_t> workspaces_;
+  bool views_move_ = false;
   std::vector<backends::SharedBlock> constants_;  // keeps copies in other memories alive
   std::vector<BoundStep> steps_;
   std::vector<StepTime> times_;

@@ -14,7 +14,8 @@ Result<std::vector<Tensor>> fold_program(const ops::Program& given) {
   // It runs once: merging and fusing would cost more than one run gains.
   ops::Program program = given;
   const std::vector<const backends::Backend*> backends = {&host_backend()};
-  WALLE_TRY(merge(program, backends, {.debug = {.merge = false, .fuse = false}}, {}));
+  ShapeQuestions none;
+  WALLE_TRY(merge(program, backends, {.debug = {.merge = false, .fuse = false}}, {}, none));
   WALLE_ASSIGN(search::Plan plan, search::make_plan(program, backends, {}));
   WALLE_ASSIGN(const auto exe, Executable::bind(std::move(program), std::move(plan), 1, nullptr));
   SessionMemory memory;

@@ -65,7 +65,7 @@ std::vector<ir::RuntimeValue> GraphRunner::results_of_run() const {
 // A node of the executor, or a segment; `next` moves behind it.
 Status GraphRunner::run_part(int& next, std::span<const Tensor> given) {
   // A segment that was made for these shapes answers the question that the operator's name would.
-  Segment* segment = known_segment(next);
+  WALLE_ASSIGN(Segment * segment, known_segment(next));
   if (!segment) {
     if (is_executor_node(graph_, graph_.nodes[next], env_)) return run_node(next++);
     WALLE_ASSIGN(segment, new_segment(next));
@@ -84,9 +84,25 @@ void GraphRunner::release(int before) {
   });
 }
 
-Segment* GraphRunner::known_segment(int begin) const {
-  for (const auto& s : segments_)
-    if (s->begin == begin && s->matches(env_)) return s.get();
+Result<Segment*> GraphRunner::known_segment(int begin) {
+  for (const auto& s : segments_) {
+    if (s->begin != begin) continue;
+    const TimedPart timed(shared_.profiler, times_.planning);
+    const int64_t before = s->shapes ? s->shapes->fits() : 0;
+    WALLE_ASSIGN(const bool serves, s->serves(env_, shared_));
+    if (s->shapes && s->shapes->fits() != before)
+      timed.record([&] {
+        return ProfileEvent{.name = graph_.name, .op = "plan", .backend = "host", .algorithm = "host_fit"};
+      });
+    if (serves) return s.get();
+  }
+  return nullptr;
+}
+
+// The last one, whose sizes are most like those that come.
+const Segment* GraphRunner::another_segment(int begin) const {
+  for (auto s = segments_.rbegin(); s != segments_.rend(); ++s)
+    if ((*s)->begin == begin && (*s)->differs_in_sizes(env_)) return s->get();
   return nullptr;
 }
 
@@ -97,8 +113,14 @@ Result<Segment*> GraphRunner::new_segment(int begin) {
 }
 
 Result<std::unique_ptr<Segment>> GraphRunner::build(int begin) {
+  // Where sizes decide the graph (a Shape that is computed with) classes have one member: they are tried
+  // this often, then each shape has its plan.
+  constexpr int kMaxSingle = 3;
   const TimedPart timed(shared_.profiler, times_.planning);
-  WALLE_ASSIGN(std::unique_ptr<Segment> built, compile(graph_, begin, env_, last_use_, shared_));
+  int& single = single_[begin];
+  const Segment* other = single < kMaxSingle ? another_segment(begin) : nullptr;
+  WALLE_ASSIGN(std::unique_ptr<Segment> built, compile(graph_, begin, env_, last_use_, shared_, other));
+  if (other) single = built->shapes ? 0 : single + 1;
   WALLE_TRY(check_declared(graph_, *built));
   timed.record([&] {
     return ProfileEvent{.name = graph_.name, .op = "plan", .backend = "host", .algorithm = "host_plan"};

@@ -35,7 +35,8 @@ class GraphRunner {
   friend class NodeContext;
 
   Result<std::vector<ir::RuntimeValue>> run_body(const ir::Graph& body, std::vector<ir::RuntimeValue> inputs);
-  Segment* known_segment(int begin) const;
+  Result<Segment*> known_segment(int begin);
+  const Segment* another_segment(int begin) const;
   Result<Segment*> new_segment(int begin);
   Result<std::unique_ptr<Segment>> build(int begin);
   void keep(std::unique_ptr<Segment> segment);
@@ -54,6 +55,7 @@ class GraphRunner {
   std::map<const ir::Graph*, std::unique_ptr<GraphRunner>> bodies_;
   std::vector<const Tensor*> inputs_;  // scratch of run_segment
   RunnerTimes times_;
+  std::map<int, int> single_;  // by where a segment begins: how often a class had one member, in a row
 };
 
 }  // namespace walle::runtime

@@ -6,15 +6,59 @@
 
 namespace walle::runtime {
 
-bool Segment::matches(const Environment& env) const {
-  for (const LiveIn& in : live_ins) {
-    const Tensor* t = env[in.id].tensor();
-    if (!t || t->dtype() != in.dtype || !(t->shape() == in.shape)) return false;
-  }
+namespace {
+// The tensor that is there, of this type and rank.
+const Tensor* tensor_for(const LiveIn& in, const Environment& env) {
+  const Tensor* t = env[in.id].tensor();
+  return t && t->dtype() == in.dtype && t->shape().rank() == in.shape.rank() ? t : nullptr;
+}
+}  // namespace
+
+bool Segment::same_dependencies(const Environment& env) const {
   return std::ranges::all_of(dependencies, [&](const ValueDependency& d) {
     const Tensor* t = env[d.id].tensor();
     return t && t->identical(d.value);
   });
+}
+
+bool Segment::differs_in_sizes(const Environment& env) const {
+  return std::ranges::all_of(live_ins, [&](const LiveIn& in) { return tensor_for(in, env); }) &&
+         same_dependencies(env);
+}
+
+// Sizes that are one symbol are equal; false where they, or those that are none, are not.
+bool Segment::read_symbols(const Environment& env) {
+  constexpr int64_t kUnread = -1;
+  std::ranges::fill(symbols_, kUnread);
+  for (const LiveIn& in : live_ins) {
+    const Tensor* t = tensor_for(in, env);
+    if (!t) return false;
+    for (int a = 0; a < in.shape.rank(); ++a) {
+      const int64_t size = t->shape()[a];
+      const Dim d = in.shape.dim(a);
+      if (!d.symbolic()) {
+        if (size != d.value()) return false;
+        continue;
+      }
+      int64_t& symbol = symbols_[shapes->symbol_of(d.term())];
+      if (symbol != kUnread && symbol != size) return false;
+      symbol = size;
+    }
+  }
+  return true;
+}
+
+Result<bool> Segment::serves(const Environment& env, SharedState& shared) {
+  if (shapes) {
+    symbols_.resize(shapes->symbol_count());
+    if (!read_symbols(env) || !same_dependencies(env)) return false;
+    return shapes->fit(symbols_, shared);
+  }
+  for (const LiveIn& in : live_ins) {
+    const Tensor* t = tensor_for(in, env);
+    if (!t || !(t->shape() == in.shape)) return false;
+  }
+  return same_dependencies(env);
 }
 
 bool is_executor_node(const ir::Graph& graph, const ir::Node& node, const Environment& env) {

@@ -1,5 +1,5 @@
 // Segment: nodes [begin, end) of a graph, compiled for the shapes, and the values that decide shapes, which
-// they were met with.
+// they were met with, or for the class of those shapes.
 //
 // Made by compile(), immutable afterwards but for what its executable changes while it runs: one thread at a
 // time. Plans are kept per segment and not per graph, because control flow and shapes that only a run can
@@ -12,6 +12,7 @@
 #include "ir/graph.h"
 #include "ir/runtime_value.h"
 #include "runtime/executable.h"
+#include "runtime/shape_class.h"
 
 namespace walle::runtime {
 
@@ -21,7 +22,7 @@ using Environment = std::vector<ir::RuntimeValue>;
 struct LiveIn {
   ir::ValueId id;
   DType dtype;
-  Shape shape;
+  Shape shape;  // with symbols, where the plan is for a class of shapes
 };
 
 struct ValueDependency {
@@ -41,9 +42,18 @@ struct Segment {
   std::vector<ValueDependency> dependencies;  // values the plan was specialised on
   std::vector<Export> exports;
   std::unique_ptr<Executable> executable;
+  std::unique_ptr<ShapeClass> shapes;  // of a plan for several; nullptr: for the very sizes of live_ins
 
-  // Whether the plan is for the values in `env`.
-  bool matches(const Environment& env) const;
+  // Whether the plan is for the values in `env`; one for a class is fitted to their sizes.
+  Result<bool> serves(const Environment& env, SharedState& shared);
+  // Whether it differs from a plan for these values in sizes alone.
+  bool differs_in_sizes(const Environment& env) const;
+
+ private:
+  bool same_dependencies(const Environment& env) const;
+  bool read_symbols(const Environment& env);
+
+  std::vector<int64_t> symbols_;  // scratch of serves()
 };
 
 // A node the executor runs itself: control operators, and Identity of a sequence or optional.

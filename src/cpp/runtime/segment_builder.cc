@@ -21,7 +21,7 @@ constexpr int64_t kShapeValueBytes = 1024;
 // many (a Split, an unrolled recurrence), and three quarters of the limit are left for it.
 constexpr int64_t kPartNodes = base::kMaxPlanNodes / 4;
 
-ops::LowerOptions lower_options(const SharedState& shared) {
+ops::LowerOptions lower_options(const SharedState& shared, ShapeQuestions& questions) {
   ops::LowerOptions options;
   options.fold = [&shared](const ops::Program& one_node) {
     return shared.made->folded.get(one_node, fold_program);
@@ -29,10 +29,10 @@ ops::LowerOptions lower_options(const SharedState& shared) {
   // Values that decide shapes are always computed while planning; without the option, nothing larger is.
   if (!shared.options.debug.fold) options.fold_limit_bytes = kShapeValueBytes;
   if (shared.options.debug.claim)
-    options.claims = [&shared](const ir::OpDef& op, const ir::Attributes& attributes,
-                               std::span<const ir::InferInput> inputs,
-                               std::span<const ir::InferOutput> outputs) {
-      return is_claimed(shared.backends, op, attributes, inputs, outputs);
+    options.claims = [&shared, &questions](const ir::OpDef& op, const ir::Attributes& attributes,
+                                           std::span<const ir::InferInput> inputs,
+                                           std::span<const ir::InferOutput> outputs) {
+      return is_claimed(shared.backends, questions, op, attributes, inputs, outputs);
     };
   return options;
 }
@@ -46,12 +46,14 @@ Result<Tensor> clone(const Tensor& t) {
 }  // namespace
 
 SegmentBuilder::SegmentBuilder(const ir::Graph& graph, int begin, const Environment& env,
-                               const SharedState& shared)
+                               const SharedState& shared, ShapeQuestions& questions, const Segment* other)
     : graph_(graph),
       env_(env),
       refs_(graph.values.size(), kUnset),
-      lowering_(program_, lower_options(shared)),
-      segment_(std::make_unique<Segment>()) {
+      lowering_(program_, lower_options(shared, questions)),
+      segment_(std::make_unique<Segment>()),
+      questions_(questions),
+      other_(other) {
   segment_->begin = begin;
   segment_->end = begin;
 }
@@ -71,9 +73,10 @@ Result<ops::Ref> SegmentBuilder::operand(ir::ValueId id) {
   if (value.constant) {
     r = lowering_.add_constant(*value.constant);
   } else if (const Tensor* t = known.tensor()) {
-    r = lowering_.add_value(t->dtype(), t->shape());
+    const Shape shape = shape_of(id, t->shape());
+    r = lowering_.add_value(t->dtype(), shape);
     program_.inputs.push_back(r);
-    segment_->live_ins.push_back({id, t->dtype(), t->shape()});
+    segment_->live_ins.push_back({id, t->dtype(), shape});
   } else if (value.kind == ir::ValueKind::optional && known.empty()) {
     r = ops::kNoRef;  // an empty optional is an omitted input
   } else {
@@ -81,6 +84,26 @@ Result<ops::Ref> SegmentBuilder::operand(ir::ValueId id) {
                        {"value '", value.name, "'"}, "check the order and the kinds of the nodes");
   }
   return r;
+}
+
+Shape SegmentBuilder::shape_of(ir::ValueId id, const Shape& shape) {
+  if (!other_) return shape;
+  const auto before = std::ranges::find(other_->live_ins, id, &LiveIn::id);
+  if (before == other_->live_ins.end() || before->shape.rank() != shape.rank()) return shape;
+  Shape out = shape;
+  for (int a = 0; a < shape.rank(); ++a) out.set(a, symbol(before->shape.dim(a), shape[a]));
+  return out;
+}
+
+// One symbol for all sizes that changed alike: a cache's keys and values are as long as each other.
+Dim SegmentBuilder::symbol(Dim before, int64_t now) {
+  if ((!before.symbolic() && before.value() == now) || now < DimTrace::kLeastSymbol) return now;
+  for (size_t i = 0; i < symbols_.size(); ++i)
+    if (symbols_[i].value() == now && were_[i].value() == before.value() && were_[i].term() == before.term())
+      return symbols_[i];
+  were_.push_back(before);
+  symbols_.push_back(DimTrace::current()->symbol(now));
+  return symbols_.back();
 }
 
 Result<const Tensor*> SegmentBuilder::specialise(ir::ValueId id, ops::Ref r) {
@@ -92,6 +115,7 @@ Result<const Tensor*> SegmentBuilder::specialise(ir::ValueId id, ops::Ref r) {
     return kUnknown;
   WALLE_ASSIGN(const Tensor copy, clone(*t));
   segment_->dependencies.push_back({id, copy});
+  program_.at(r).shape = program_.at(r).shape.pinned();  // a value is of one size
   program_.at(r).constant = copy;
   return &*program_.at(r).constant;
 }

@@ -16,7 +16,9 @@ namespace walle::runtime {
 
 class SegmentBuilder {
  public:
-  SegmentBuilder(const ir::Graph& graph, int begin, const Environment& env, const SharedState& shared);
+  // Sizes of live-ins that differ from those of `other` are symbols of the trace at hand.
+  SegmentBuilder(const ir::Graph& graph, int begin, const Environment& env, const SharedState& shared,
+                 ShapeQuestions& questions, const Segment* other);
 
   // The node to take next; nullptr where the segment has to end.
   const ir::Node* next() const;
@@ -38,14 +40,23 @@ class SegmentBuilder {
 
   ops::Lowering& lowering() { return lowering_; }
   ops::Program take_program() { return std::move(program_); }
+  ShapeQuestions& questions() { return questions_; }
+  const std::vector<Dim>& symbols() const { return symbols_; }
 
  private:
+  Shape shape_of(ir::ValueId id, const Shape& shape);
+  Dim symbol(Dim before, int64_t now);
+
   const ir::Graph& graph_;
   const Environment& env_;
   ops::Program program_;
   std::vector<ops::Ref> refs_;  // per value of the graph
   ops::Lowering lowering_;
   std::unique_ptr<Segment> segment_;
+  ShapeQuestions& questions_;
+  const Segment* other_;
+  std::vector<Dim> symbols_;
+  std::vector<Dim> were_;  // the sizes that became symbols, in the other segment
 };
 
 }  // namespace walle::runtime

@@ -1,7 +1,10 @@
 #include "search/arenas.h"
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "search/memory_planner.h"
+#include "search/refit.h"
 
 namespace walle::search {
 
@@ -58,8 +61,10 @@ class Layout {
     // the copy that all its sessions share. On a device inputs and results are copies, which need room.
     if (home == Home::constant || (memory_ == kHost && home != Home::arena)) return kElsewhere;
     const ops::ProgramValue& value = program_.at(root);
-    blocks_.push_back({.bytes = place_.bytes_of(value.dtype, value.shape), .first = step, .last = step});
-    activation_bytes_ += blocks_.back().bytes;
+    const int64_t bytes = place_.bytes_of(value.dtype, value.shape);
+    blocks_.push_back(
+        {.bytes = value.shape.symbolic() ? with_room(bytes) : bytes, .first = step, .last = step});
+    activation_bytes_ += bytes;
     return static_cast<int>(blocks_.size()) - 1;
   }
 
@@ -82,9 +87,15 @@ class Layout {
   std::vector<std::pair<int, size_t>> workspaces_;  // step, block
   int64_t activation_bytes_ = 0;
 };
+
+bool has_symbols(const ops::Program& program, const ops::ProgramNode& node) {
+  const auto symbolic = [&](ops::Ref r) { return r >= 0 && program.at(r).shape.symbolic(); };
+  return std::ranges::any_of(node.inputs, symbolic) || std::ranges::any_of(node.outputs, symbolic);
+}
 }  // namespace
 
 Status plan_arenas(const ops::Program& program, const Views& views, Plan& plan) {
+  plan.activation_bytes = 0;  // of a plan that is made anew as well
   std::vector<Layout> layouts;
   for (size_t m = 0; m < plan.memories.size(); ++m)
     layouts.emplace_back(program, views, plan, static_cast<int>(m));
@@ -102,7 +113,8 @@ Status plan_arenas(const ops::Program& program, const Views& views, Plan& plan) 
     for (ops::Ref r : node.outputs) layout.touch(r, now);
     // Operands, results and workspace of one step live at once: no kernel has to care what it
     // reads and writes first.
-    layout.add_workspace(step.chosen.candidate.workspace_bytes, now);
+    const int64_t workspace = step.chosen.candidate.workspace_bytes;
+    layout.add_workspace(has_symbols(program, node) ? with_room(workspace) : workspace, now);
   }
   for (Layout& layout : layouts) WALLE_TRY(layout.finish(plan));
   return {};

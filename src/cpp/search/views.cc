@@ -25,10 +25,10 @@ Views without_nodes(const ops::Program& p) {
 }
 
 // Where the raster's only region starts in its source, if its result may be a view.
-std::optional<int64_t> view_start(const ops::Program& p, const ops::ProgramNode& n, const Views& v) {
+std::optional<Dim> view_start(const ops::Program& p, const ops::ProgramNode& n, const Views& v) {
   // A value that has a home already is a result of the program, whose bytes the caller keeps.
   if (!n.raster || n.inputs.size() != 1 || v.home_of(n.outputs[0]) != Home::nowhere) return std::nullopt;
-  return raster::as_alias(*n.raster, p.at(n.outputs[0]).shape.elements());
+  return raster::as_alias(*n.raster, p.at(n.outputs[0]).shape.dim_elements());
 }
 }  // namespace
 
@@ -38,7 +38,7 @@ Views find_views(const ops::Program& p) {
     const ops::ProgramNode& n = p.nodes[i];
     if (const auto start = view_start(p, n, v)) {
       const View source = v.at(n.inputs[0]);  // may be a view itself: offsets add up, so that roots own bytes
-      const int64_t offset = source.offset + *start * dtype_size(p.at(n.outputs[0]).dtype);
+      const Dim offset = source.offset + *start * dtype_size(p.at(n.outputs[0]).dtype);
       v.of[n.outputs[0]] = {source.root, offset};
       v.skipped[i] = true;
       ++v.aliases;

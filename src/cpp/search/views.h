@@ -13,7 +13,7 @@ namespace walle::search {
 
 struct View {
   ops::Ref root = ops::kNoRef;  // itself, where the value has bytes of its own
-  int64_t offset = 0;           // bytes into the root
+  Dim offset = 0;               // bytes into the root
 };
 
 struct Views {

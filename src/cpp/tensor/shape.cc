@@ -33,6 +33,11 @@ Result<Shape> Shape::checked(std::span<const int64_t> dims, int64_t dtype_size, 
   return shape;
 }
 
+Status Shape::check(int64_t dtype_size, const std::string& where) const {
+  const Shape numbers = plain();
+  return checked(numbers.dims(), dtype_size, where).status();
+}
+
 namespace {
 // Shapes on their way to checked() may have any sizes: what cannot
 // be counted is the largest number, which every limit refuses.
@@ -42,13 +47,57 @@ int64_t saturating_mul(int64_t a, int64_t b) {
 }  // namespace
 
 int64_t Shape::product(int from, int to) const {
+  if (symbolic_) [[unlikely]]
+    pin(from, to);
   int64_t out = 1;
-  for (int i = from; i < to; ++i) out = saturating_mul(out, (*this)[i]);
+  for (int i = from; i < to; ++i) out = saturating_mul(out, dims_[i]);
   return out;
+}
+
+Dim Shape::dim_product(int from, int to) const {
+  if (!symbolic_) return product(from, to);
+  Dim out = 1;
+  for (int i = from; i < to; ++i) out *= dim(i);
+  return out;
+}
+
+Shape Shape::sub(int from, int to) const {
+  Shape out;
+  for (int i = from; i < to; ++i) out.push_back(dim(i));
+  return out;
+}
+
+Shape Shape::plain() const {
+  Shape out = *this;
+  out.terms_ = {};
+  out.symbolic_ = false;
+  return out;
+}
+
+void Shape::pin(int from, int to) const {
+  for (int i = from; i < to; ++i) Dim::pin(dim(i));
+}
+
+void Shape::forget(int axis) {
+  pin(axis, axis + 1);
+  terms_[axis] = 0;
+  symbolic_ = has_terms();
+}
+
+bool Shape::has_terms() const {
+  return std::ranges::any_of(terms_, [](Dim::Term t) { return t != 0; });
 }
 
 Shape Shape::strides() const {
   Shape out = *this;
+  if (symbolic_) {
+    Dim step = 1;
+    for (int i = rank_ - 1; i >= 0; --i) {
+      out.set(i, step);
+      step *= dim(i);
+    }
+    return out;
+  }
   int64_t step = 1;
   for (int i = rank_ - 1; i >= 0; --i) {
     out[i] = step;
@@ -57,11 +106,16 @@ Shape Shape::strides() const {
   return out;
 }
 
-bool Shape::operator==(const Shape& other) const { return std::ranges::equal(dims(), other.dims()); }
+bool Shape::operator==(const Shape& other) const {
+  if (rank_ != other.rank_) return false;
+  for (int i = 0; i < rank_; ++i)
+    if (dim(i) != other.dim(i)) return false;
+  return true;
+}
 
 std::string Shape::text() const {
   std::string out = "[";
-  for (int i = 0; i < rank_; ++i) out += (i ? ", " : "") + std::to_string((*this)[i]);
+  for (int i = 0; i < rank_; ++i) out += (i ? ", " : "") + std::to_string(dims_[i]);
   return out + "]";
 }
 
@@ -72,8 +126,8 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
   for (int i = 0; i < rank; ++i) {
     const int ia = i - (rank - a.rank());
     const int ib = i - (rank - b.rank());
-    const int64_t da = ia < 0 ? 1 : a[ia];
-    const int64_t db = ib < 0 ? 1 : b[ib];
+    const Dim da = ia < 0 ? Dim(1) : a.dim(ia);
+    const Dim db = ib < 0 ? Dim(1) : b.dim(ib);
     if (da != db && da != 1 && db != 1)
       return model_error({"shapes ", a.text(), " and ", b.text()},
                          "shapes that broadcast (equal or 1 on each axis from the right)", {"axis ", i},

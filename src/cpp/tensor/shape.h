@@ -1,4 +1,7 @@
 // Shape: up to kMaxRank non-negative dimensions, stored inline (no allocation).
+//
+// While a plan for a class of shapes is made some dimensions are symbols (tensor/dim.h): what reads them as
+// numbers pins them, what reads dim() serves the class.
 #pragma once
 
 #include <array>
@@ -9,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/status.h"
+#include "tensor/dim.h"
 
 namespace walle::tensor {
 
@@ -21,25 +25,57 @@ class Shape {
   explicit Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
     for (int i = 0; i < rank_; ++i) dims_[i] = dims[i];
   }
+  explicit Shape(std::span<const Dim> dims) {
+    for (const Dim d : dims) push_back(d);
+  }
 
   // Rank, sign, and product (as `dtype_size` bytes) within the limits; `where` goes into the message.
   static Result<Shape> checked(std::span<const int64_t> dims, int64_t dtype_size, const std::string& where);
 
+  // The same of a shape, whose symbols stay what they are: as they are now, and again where they change.
+  Status check(int64_t dtype_size, const std::string& where) const;
+
   int rank() const { return rank_; }
-  int64_t operator[](int axis) const { return dims_[axis]; }
-  int64_t& operator[](int axis) { return dims_[axis]; }
-  std::span<const int64_t> dims() const { return {dims_.data(), static_cast<size_t>(rank_)}; }
-  const int64_t* begin() const { return dims_.data(); }
+  int64_t operator[](int axis) const {
+    if (symbolic_) [[unlikely]]
+      pin(axis, axis + 1);
+    return dims_[axis];
+  }
+  int64_t& operator[](int axis) {  // a number from now on, whatever is written
+    if (symbolic_) [[unlikely]]
+      forget(axis);
+    return dims_[axis];
+  }
+  std::span<const int64_t> dims() const {
+    if (symbolic_) [[unlikely]]
+      pin(0, rank_);
+    return {dims_.data(), static_cast<size_t>(rank_)};
+  }
+  const int64_t* begin() const { return dims().data(); }
   const int64_t* end() const { return dims_.data() + rank_; }
-  int64_t back() const { return dims_[rank_ - 1]; }
+  int64_t back() const { return (*this)[rank_ - 1]; }
+
+  bool symbolic() const { return symbolic_; }
+  Dim dim(int axis) const { return {dims_[axis], terms_[axis]}; }
+  void set(int axis, Dim d) {
+    dims_[axis] = d.value();
+    terms_[axis] = d.term();
+    symbolic_ = d.symbolic() || (symbolic_ && has_terms());
+  }
+  // With the numbers of this moment alone: to be looked at, or, of a tensor, to stay.
+  Shape plain() const;
+  Shape pinned() const { return symbolic_ ? Shape(dims()) : *this; }
 
   // Product of dims[from, to); 1 for an empty range.
   int64_t product(int from, int to) const;
   int64_t elements() const { return product(0, rank_); }
+  Dim dim_product(int from, int to) const;
+  Dim dim_elements() const { return dim_product(0, rank_); }
 
   // Precondition: rank() < kMaxRank.
   void push_back(int64_t dim) { dims_[rank_++] = dim; }
-  Shape sub(int from, int to) const { return Shape(dims().subspan(from, to - from)); }
+  void push_back(Dim dim) { set(rank_++, dim); }
+  Shape sub(int from, int to) const;
 
   // Row-major strides in elements.
   Shape strides() const;
@@ -48,10 +84,16 @@ class Shape {
   std::string text() const;  // "[1, 3, 224, 224]"
 
  private:
-  // Inline and 72 bytes in all: shapes are copied everywhere while planning, and a heap block each would cost
-  // more than the copy. Entries from rank_ on are 0.
+  void pin(int from, int to) const;
+  void forget(int axis);
+  bool has_terms() const;
+
+  // Inline and 104 bytes in all: shapes are copied everywhere while planning, and a heap block each would
+  // cost more than the copy. Entries from rank_ on are 0.
   std::array<int64_t, base::kMaxRank> dims_{};
+  std::array<Dim::Term, base::kMaxRank> terms_{};
   int rank_ = 0;
+  bool symbolic_ = false;  // some term is not 0
 };
 
 // NumPy broadcasting of two shapes (also ONNX multidirectional); an error names both.

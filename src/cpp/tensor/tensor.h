@@ -22,7 +22,7 @@ class Tensor {
   Tensor() = default;
   // Precondition: buffer.size() >= dtype_size * elements (+ byte_offset).
   Tensor(DType dtype, Shape shape, Buffer buffer, size_t byte_offset = 0)
-      : dtype_(dtype), shape_(shape), buffer_(std::move(buffer)), offset_(byte_offset) {}
+      : dtype_(dtype), shape_(shape.pinned()), buffer_(std::move(buffer)), offset_(byte_offset) {}
 
   static Result<Tensor> allocate(DType dtype, const Shape& shape);  // uninitialised
   static Result<Tensor> zeros(DType dtype, const Shape& shape);

@@ -32,7 +32,7 @@ TEST(Compose, RandomChainsCopyTheSame) {
     const int64_t steps = pick(rng, 1, 6);
     for (int64_t step = 0; step < steps; ++step) {
       const Move m = random_move(rng, shape, fill);
-      const int64_t before = product(shape);
+      const Dim before = product(shape);
       const int64_t after = product(m.shape);
       ASSERT_TRUE(check(m.raster, std::span(&before, 1), after).ok()) << m.raster.text();
       truth = apply(m.raster, truth, after);
@@ -41,7 +41,7 @@ TEST(Compose, RandomChainsCopyTheSame) {
         ++merges;
         // compose() numbers inner's sources from source_base; with 0 both rasters' only source is source 0.
         merged = *next;
-        const int64_t elements = static_cast<int64_t>(start.size());
+        const Dim elements = start.size();
         ASSERT_TRUE(check(merged, std::span(&elements, 1), after).ok())
             << "seed " << seed << " " << merged.text();
         ASSERT_EQ(apply(merged, start, after), truth)

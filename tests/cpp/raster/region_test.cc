@@ -105,7 +105,7 @@ TEST(Region, CanonicalFormsCopyTheSame) {
     Raster raster;
     raster.regions = {r};
     const void* sources[] = {src.data()};
-    ASSERT_TRUE(check(raster, std::vector<int64_t>{elements}, elements).ok()) << "seed " << seed;
+    ASSERT_TRUE(check(raster, std::vector<Dim>{elements}, elements).ok()) << "seed " << seed;
     ASSERT_TRUE(copy_reference(raster, DType::float32, sources, dst.data(), elements).ok());
     ASSERT_EQ(dst, want) << "seed " << seed;
     if (as_alias(raster, elements)) {
@@ -155,7 +155,7 @@ TEST(Region, HostileRegionsAreRefused) {
   const auto refused = [](const Region& r) {
     Raster raster;
     raster.regions = {r};
-    return !check(raster, std::vector<int64_t>{12}, 12).ok();
+    return !check(raster, std::vector<Dim>{12}, 12).ok();
   };
   Region good = contiguous_region(0, 12);
   EXPECT_FALSE(refused(good));

@@ -33,16 +33,16 @@ Plan make_plan(const NodeView& node) {
   p.element = dtype_size(p.dtype);
   p.out_bytes = node.out_shape(0).elements() * p.element;
   p.rounds.rank = p.spec.rank;
-  p.rounds.size = p.spec.size;
+  p.rounds.size = raster::plain(p.spec.size);
   // One side moves by the index, the other by steps alone.
-  p.rounds.dense = p.spec.index_on_dst ? p.spec.src_step : p.spec.dst_step;
-  p.rounds.indexed = p.spec.index_on_dst ? p.spec.dst_step : p.spec.src_step;
+  p.rounds.dense = raster::plain(p.spec.index_on_dst ? p.spec.src_step : p.spec.dst_step);
+  p.rounds.indexed = raster::plain(p.spec.index_on_dst ? p.spec.dst_step : p.spec.src_step);
   for (const raster::LoopIndex& i : p.spec.index) p.steps.push_back({i.stride, i.bound});
   const raster::Region& b = p.spec.body;
   p.src = b.src.offset;
   p.dst = b.dst.offset;
-  p.body =
-      kernels::plan_box(b.rank, b.size.data(), 0, b.src.stride.data(), 0, b.dst.stride.data(), p.element);
+  p.body = kernels::plan_box(b.rank, raster::plain(b.size).data(), 0, raster::plain(b.src.stride).data(), 0,
+                             raster::plain(b.dst.stride).data(), p.element);
   return p;
 }
 
@@ -90,13 +90,16 @@ Status out_of_bounds(const Plan& p, const Index* indices, int64_t position) {
 template <class T>
 void combine(const Plan& p, const int64_t* offsets, const T* src, T* dst) {
   const raster::Region& b = p.spec.body;
+  const raster::PlainAxes size = raster::plain(b.size);
+  const raster::PlainAxes from_stride = raster::plain(b.src.stride);
+  const raster::PlainAxes to_stride = raster::plain(b.dst.stride);
   const auto each = [&](auto how) {
     if (b.elements() == 1)  // ScatterElements: a loop over a box would cost more than the sum
       return kernels::for_rounds(p.rounds, 0, p.rounds.count(),
                                  [=](int64_t i, int64_t from) { how(dst[offsets[i]], src[from]); });
     kernels::for_rounds(p.rounds, 0, p.rounds.count(), [&](int64_t i, int64_t from) {
-      kernels::combine_box(b.rank, b.size.data(), src + from, b.src.stride.data(), dst + offsets[i],
-                           b.dst.stride.data(), how);
+      kernels::combine_box(b.rank, size.data(), src + from, from_stride.data(), dst + offsets[i],
+                           to_stride.data(), how);
     });
   };
   switch (p.spec.combine) {

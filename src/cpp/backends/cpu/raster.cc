@@ -31,8 +31,9 @@ struct Step {
 };
 
 kernels::BoxCopy plan(const raster::Region& r, int64_t element) {
-  return kernels::plan_box(r.rank, r.size.data(), r.src.offset, r.src.stride.data(), r.dst.offset,
-                           r.dst.stride.data(), element);
+  return kernels::plan_box(r.rank, raster::plain(r.size).data(), r.src.offset,
+                           raster::plain(r.src.stride).data(), r.dst.offset,
+                           raster::plain(r.dst.stride).data(), element);
 }
 
 struct Fills {
@@ -128,8 +129,9 @@ Status run_sums(const raster::Raster& raster, DType dtype, const std::vector<ker
   for (const raster::Region& r : raster.regions)
     tensor::visit_numeric(dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      kernels::combine_box(r.rank, r.size.data(), a.input<T>(r.source) + r.src.offset, r.src.stride.data(),
-                           a.output<T>(0) + r.dst.offset, r.dst.stride.data(),
+      kernels::combine_box(r.rank, raster::plain(r.size).data(), a.input<T>(r.source) + r.src.offset,
+                           raster::plain(r.src.stride).data(), a.output<T>(0) + r.dst.offset,
+                           raster::plain(r.dst.stride).data(),
                            [](T& to, T from) { to = kernels::wrapping_sum(to, from); });
     });
   return {};

@@ -18,14 +18,14 @@ Status infer(ir::InferContext& c) {
                        "transpose or reshape one operand");
   };
   if (a.rank() == 0 || b.rank() == 0) return wrong();
-  const int64_t inner = b.rank() == 1 ? b[0] : b[b.rank() - 2];
-  if (a.back() != inner) return wrong();
+  const Dim inner = b.dim(std::max(b.rank() - 2, 0));
+  if (a.dim(a.rank() - 1) != inner) return wrong();
   // The last two axes are the matrices, those before them broadcast; a vector has none before.
   WALLE_ASSIGN(Shape out,
                tensor::broadcast(a.sub(0, std::max(a.rank() - 2, 0)), b.sub(0, std::max(b.rank() - 2, 0))));
   // The unit axis of a vector operand goes again (np.matmul).
-  if (a.rank() > 1) out.push_back(a[a.rank() - 2]);
-  if (b.rank() > 1) out.push_back(b.back());
+  if (a.rank() > 1) out.push_back(a.dim(a.rank() - 2));
+  if (b.rank() > 1) out.push_back(b.dim(b.rank() - 1));
   c.output(0, c.dtype(0), out);
   return {};
 }

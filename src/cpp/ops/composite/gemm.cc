@@ -12,8 +12,10 @@ Status infer(ir::InferContext& c) {
     return model_error({"ranks ", c.rank(0), " and ", c.rank(1)}, "two matrices", "Gemm", "use MatMul");
   const bool ta = c.attrs().get_int("transA", 0) != 0;
   const bool tb = c.attrs().get_int("transB", 0) != 0;
-  const Shape out{c.shape(0)[ta ? 1 : 0], c.shape(1)[tb ? 0 : 1]};
-  if (c.shape(0)[ta ? 0 : 1] != c.shape(1)[tb ? 1 : 0])
+  Shape out;
+  out.push_back(c.shape(0).dim(ta ? 1 : 0));
+  out.push_back(c.shape(1).dim(tb ? 0 : 1));
+  if (c.shape(0).dim(ta ? 0 : 1) != c.shape(1).dim(tb ? 1 : 0))
     return model_error({"shapes ", c.shape(0).text(), " and ", c.shape(1).text()},
                        "inner dimensions that agree", "Gemm", "check transA and transB");
   if (c.has(2)) {

@@ -22,8 +22,8 @@ std::vector<Axis> tidy(std::vector<Axis> axes) {
 }
 
 // Every row once: the axes count like digits.
-bool covers(const std::vector<Axis>& axes, int64_t rows) {
-  int64_t next = 1;
+bool covers(const std::vector<Axis>& axes, Dim rows) {
+  Dim next = 1;
   for (auto a = axes.rbegin(); a != axes.rend(); ++a) {
     if (a->rows != next) return false;
     next *= a->size;
@@ -31,7 +31,7 @@ bool covers(const std::vector<Axis>& axes, int64_t rows) {
   return next == rows;
 }
 
-std::optional<PlacedBlock> block_of(const raster::Region& r, Ref source, int64_t rows, int64_t width) {
+std::optional<PlacedBlock> block_of(const raster::Region& r, Ref source, Dim rows, Dim width) {
   PlacedBlock out{.column = r.dst.offset, .block = {.source = source, .offset = r.src.offset, .width = 1}};
   std::vector<Axis> axes;
   for (int i = 0; i < r.rank; ++i) {
@@ -60,7 +60,7 @@ bool ColumnBlock::expanded() const {
   return std::ranges::any_of(rows, [](const Axis& a) { return a.stride == 0; });
 }
 
-std::optional<std::vector<PlacedBlock>> column_blocks(const ProgramNode& node, int64_t rows, int64_t width) {
+std::optional<std::vector<PlacedBlock>> column_blocks(const ProgramNode& node, Dim rows, Dim width) {
   if (!node.raster || node.raster->fill || node.raster->accumulate || width < 2) return std::nullopt;
   std::vector<PlacedBlock> out;
   for (const raster::Region& r : node.raster->regions) {
@@ -69,7 +69,7 @@ std::optional<std::vector<PlacedBlock>> column_blocks(const ProgramNode& node, i
     out.push_back(*block);
   }
   std::ranges::sort(out, {}, &PlacedBlock::column);
-  int64_t column = 0;
+  Dim column = 0;
   for (const PlacedBlock& b : out) {
     if (b.column != column) return std::nullopt;
     column += b.block.width;
@@ -77,19 +77,19 @@ std::optional<std::vector<PlacedBlock>> column_blocks(const ProgramNode& node, i
   return column == width ? std::optional(std::move(out)) : std::nullopt;
 }
 
-ColumnBlock whole_value(Ref value, int64_t rows, int64_t width) {
+ColumnBlock whole_value(Ref value, Dim rows, Dim width) {
   return {.source = value, .stride = 1, .width = width, .rows = tidy({{rows, 1, width}})};
 }
 
 raster::Raster as_raster(const std::vector<ColumnBlock>& blocks, std::vector<Ref>& sources) {
-  int64_t width = 0;
+  Dim width = 0;
   for (const ColumnBlock& b : blocks) width += b.width;
   raster::Raster out;
-  int64_t column = 0;
+  Dim column = 0;
   for (const ColumnBlock& b : blocks) {
     auto source = std::ranges::find(sources, b.source);
     if (source == sources.end()) source = sources.insert(source, b.source);
-    std::vector<int64_t> size, src, dst;
+    Shape size, src, dst;
     for (const Axis& a : b.rows) {
       size.push_back(a.size);
       src.push_back(a.stride);

@@ -13,15 +13,15 @@ namespace walle::ops {
 // lists the axes of the row number from the slowest on, without axes of one element, adjacent ones merged.
 struct ColumnBlock {
   struct Axis {
-    int64_t size = 0;
-    int64_t rows = 0;    // between two steps of it
-    int64_t stride = 0;  // in the source; 0: expanded, the same elements at every step
+    Dim size = 0;
+    Dim rows = 0;    // between two steps of it
+    Dim stride = 0;  // in the source; 0: expanded, the same elements at every step
     bool operator==(const Axis&) const = default;
   };
   Ref source = kNoRef;
-  int64_t offset = 0;  // of row 0 in the source
-  int64_t stride = 0;  // from column to column
-  int64_t width = 0;
+  Dim offset = 0;  // of row 0 in the source
+  Dim stride = 0;  // from column to column
+  Dim width = 0;
   std::vector<Axis> rows;
   bool operator==(const ColumnBlock&) const = default;
 
@@ -29,16 +29,16 @@ struct ColumnBlock {
 };
 
 struct PlacedBlock {
-  int64_t column = 0;
+  Dim column = 0;
   ColumnBlock block;
 };
 
 // The blocks that make up rows of `width` elements, in order; nothing when regions do not line up like that,
 // overlap or leave gaps.
-std::optional<std::vector<PlacedBlock>> column_blocks(const ProgramNode& raster, int64_t rows, int64_t width);
+std::optional<std::vector<PlacedBlock>> column_blocks(const ProgramNode& raster, Dim rows, Dim width);
 
 // All rows of a value, read as they lie; the rows of a block that does not read so are not these.
-ColumnBlock whole_value(Ref value, int64_t rows, int64_t width);
+ColumnBlock whole_value(Ref value, Dim rows, Dim width);
 
 // Blocks side by side as a raster of `rows` rows: `sources` numbers the inputs.
 raster::Raster as_raster(const std::vector<ColumnBlock>& blocks, std::vector<Ref>& sources);

@@ -38,11 +38,11 @@ class Distributor {
     const ProgramValue& left = program_.at(node_->inputs[0]);
     const ProgramValue& right = program_.at(node_->inputs[1]);
     if (!right.constant || right.shape.rank() != 2 || left.shape.rank() < 2 || left.dtype != DType::float32 ||
-        right.dtype != DType::float32 || left.shape.elements() == 0 || right.shape.elements() == 0)
+        right.dtype != DType::float32 || left.shape.dim_elements() == 0 || right.shape.elements() == 0)
       return none;
     depth_ = right.shape[0];
     width_ = right.shape[1];
-    rows_ = left.shape.elements() / depth_;
+    rows_ = left.shape.dim_elements() / depth_;
     const int from = uses_.producer(node_->inputs[0]);
     // Another reader would need the rows as they are all the same.
     if (from < 0 || !uses_.private_to_one(node_->inputs[0])) return none;
@@ -61,7 +61,7 @@ class Distributor {
   }
 
   // A value that a raster made of others is taken apart, so that equal columns are found equal.
-  void add_term(const ColumnBlock& block, int64_t column) {
+  void add_term(const ColumnBlock& block, Dim column) {
     for (const PlacedBlock& part : parts(block)) {
       Term term{.block = part.block, .width = width_};
       const auto all = program_.at(node_->inputs[1]).constant->as<float>();
@@ -82,7 +82,7 @@ class Distributor {
   std::vector<PlacedBlock> parts(const ColumnBlock& block) const {
     const ProgramNode* made = made_by(block.source);
     if (made && block == whole_value(block.source, rows_, block.width) &&
-        program_.at(block.source).shape.elements() == rows_ * block.width)
+        program_.at(block.source).shape.dim_elements() == rows_ * block.width)
       if (auto inner = column_blocks(*made, rows_, block.width)) return *inner;
     return {{0, block}};
   }
@@ -103,7 +103,7 @@ class Distributor {
       return false;
     const Shape& shape = program_.at(term.block.source).shape;
     if (term.block != whole_value(term.block.source, rows_, term.block.width) ||
-        shape.elements() != rows_ * term.block.width)
+        shape.dim_elements() != rows_ * term.block.width)
       return false;
     std::vector<Term> changed = terms_;
     for (int side = 0; side < 2; ++side) {
@@ -136,20 +136,21 @@ class Distributor {
   // The rows of some terms side by side, and their product, of `shape` but for the last axis.
   Result<Ref> product(const std::vector<Term>& terms, const Shape& shape, std::vector<ProgramNode>& out) {
     std::vector<ColumnBlock> blocks;
-    std::vector<int64_t> dims(shape.begin(), shape.end());
-    dims.back() = 0;
+    Dim columns = 0;
     for (const Term& t : terms) {
       blocks.push_back(t.block);
-      dims.back() += t.block.width;
+      columns += t.block.width;
     }
+    Shape dims = shape;
+    dims.set(dims.rank() - 1, columns);
     ProgramNode side_by_side{.op = &raster_op(), .origin = node_->origin};
     side_by_side.raster = as_raster(blocks, side_by_side.inputs);
-    const Ref rows = value(Shape(dims));
+    const Ref rows = value(dims);
     side_by_side.outputs = {rows};
     out.push_back(std::move(side_by_side));
     WALLE_ASSIGN(const Ref weights, weights_of(terms));
-    dims.back() = width_;
-    const Ref result = value(Shape(dims));
+    dims.set(dims.rank() - 1, width_);
+    const Ref result = value(dims);
     out.push_back({.op = &matmul_, .inputs = {rows, weights}, .outputs = {result}, .origin = node_->origin});
     return result;
   }
@@ -157,7 +158,7 @@ class Distributor {
   // Rows of a product without the axes along which it is the same, to every row.
   Ref expand(Ref small, const std::vector<Axis>& rows, const Shape& shape, std::vector<ProgramNode>& out) {
     ColumnBlock block{.source = small, .stride = 1, .width = width_, .rows = rows};
-    int64_t stride = width_;
+    Dim stride = width_;
     for (auto a = block.rows.rbegin(); a != block.rows.rend(); ++a) {
       if (a->stride == 0) continue;
       a->stride = stride;
@@ -173,7 +174,7 @@ class Distributor {
   // Rows of an expanded term without the axes that only repeat them.
   static void shrink(ColumnBlock& block) {
     std::erase_if(block.rows, [](const Axis& a) { return a.stride == 0; });
-    int64_t step = 1;
+    Dim step = 1;
     for (auto a = block.rows.rbegin(); a != block.rows.rend(); ++a) {
       a->rows = step;
       step *= a->size;
@@ -210,10 +211,10 @@ class Distributor {
       return out;
     }
     const std::vector<Axis> rows = expanded[0].block.rows;
-    int64_t count = 1;
+    Dim count = 1;
     for (Term& t : expanded) shrink(t.block);
     for (const Axis& a : expanded[0].block.rows) count *= a.size;
-    WALLE_ASSIGN(const Ref small, product(expanded, Shape{count, width_}, out));
+    WALLE_ASSIGN(const Ref small, product(expanded, Shape(std::array<Dim, 2>{count, width_}), out));
     const Ref shared = expand(small, rows, shape, out);
     out.push_back(
         {.op = &add_, .inputs = {main, shared}, .outputs = node_->outputs, .origin = node_->origin});
@@ -225,7 +226,9 @@ class Distributor {
   const ir::OpDef& matmul_;
   const ir::OpDef& add_;
   const ProgramNode* node_ = nullptr;
-  int64_t rows_ = 0, depth_ = 0, width_ = 0;
+  Dim rows_ = 0;
+  int64_t depth_ = 0;
+  int64_t width_ = 0;
   std::vector<Term> terms_;
 };
 }  // namespace

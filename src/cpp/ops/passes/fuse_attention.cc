@@ -15,7 +15,7 @@
 namespace walle::ops {
 
 namespace {
-using Spec = AttentionSpec;
+using Spec = AttentionDims;
 
 // Steps from a Softmax to its product; more than any exporter writes.
 constexpr int kMostSteps = 8;
@@ -30,11 +30,11 @@ class Match {
     const ProgramNode& node = program_.nodes[softmax];
     const Shape& scores = shape(node.inputs[0]);
     const int64_t axis = node.attributes.get_int("axis", -1);
-    if (scores.rank() < 2 || scores.elements() == 0 || (axis != -1 && axis != scores.rank() - 1))
+    if (scores.rank() < 2 || scores.dim_elements() == 0 || (axis != -1 && axis != scores.rank() - 1))
       return std::nullopt;
     count(softmax);
-    spec_.queries = scores[scores.rank() - 2];
-    spec_.keys = scores.back();
+    spec_.queries = scores.dim(scores.rank() - 2);
+    spec_.keys = last_dim(scores);
     if (!down(node.outputs[0]) || !up(node.inputs[0]) || !settle_empty()) return std::nullopt;
     return make();
   }
@@ -43,6 +43,7 @@ class Match {
 
  private:
   const Shape& shape(Ref r) const { return program_.at(r).shape; }
+  static Dim last_dim(const Shape& s) { return s.dim(s.rank() - 1); }
   const ProgramNode* made_by(Ref r) const {
     const int i = uses_.producer(r);
     return i < 0 ? nullptr : &program_.nodes[i];
@@ -53,7 +54,7 @@ class Match {
   }
 
   std::optional<double> number(Ref r) const {
-    if (r < 0 || !program_.at(r).constant || shape(r).elements() != 1) return std::nullopt;
+    if (r < 0 || !program_.at(r).constant || program_.at(r).constant->elements() != 1) return std::nullopt;
     const auto values = program_.at(r).constant->to_f64();
     return values.ok() ? std::optional((*values)[0]) : std::nullopt;
   }
@@ -62,11 +63,11 @@ class Match {
   bool is_view_of_scores(const ProgramNode& node) const {
     if (!node.raster || node.inputs.size() != 1) return false;
     const Shape& to = shape(node.outputs[0]);
-    const auto start = raster::as_alias(*node.raster, to.elements());
+    const auto start = raster::as_alias(*node.raster, to.dim_elements());
     const Shape& from = shape(node.inputs[0]);
-    return start == 0 && from.elements() == to.elements() && from.rank() >= 2 && to.rank() >= 2 &&
-           from.back() == spec_.keys && to.back() == spec_.keys && from[from.rank() - 2] == spec_.queries &&
-           to[to.rank() - 2] == spec_.queries;
+    return start && *start == 0 && from.dim_elements() == to.dim_elements() && from.rank() >= 2 &&
+           to.rank() >= 2 && last_dim(from) == spec_.keys && last_dim(to) == spec_.keys &&
+           from.dim(from.rank() - 2) == spec_.queries && to.dim(to.rank() - 2) == spec_.queries;
   }
 
   static bool plain_product(const ProgramNode& node) {
@@ -99,12 +100,12 @@ class Match {
       if (!matrices(node) || node.inputs[0] != weights) return false;
       // Weights that are repeated for several V would be computed anew for each.
       const Shape& out = shape(node.outputs[0]);
-      if (out.elements() == 0 ||
-          out.product(0, out.rank() - 1) != shape(weights).product(0, shape(weights).rank() - 1))
+      if (out.dim_elements() == 0 ||
+          out.dim_product(0, out.rank() - 1) != shape(weights).dim_product(0, shape(weights).rank() - 1))
         return false;
       count(reader);
       last_ = reader;
-      spec_.width = out.back();
+      spec_.width = last_dim(out);
       mixed_ = node.outputs[0];
       origin_ = node.origin;
       return take(Spec::kV, node.inputs[1], out, false);
@@ -147,8 +148,9 @@ class Match {
     const Shape& of = shape(empty_of_);
     Shape reduced = of;
     if (reduced.rank() == 0) return false;
-    reduced[reduced.rank() - 1] = 1;
-    if (of.back() != spec_.keys || shape(equal->inputs[0]) != reduced || none.shape != reduced) return false;
+    reduced.set(reduced.rank() - 1, 1);
+    if (last_dim(of) != spec_.keys || shape(equal->inputs[0]) != reduced || none.shape != reduced)
+      return false;
     if (uses_.private_to_one(node.inputs[0])) {
       count(uses_.producer(node.inputs[0]));
       count_if_private(equal->inputs[0]);
@@ -171,7 +173,7 @@ class Match {
       if (!node || !uses_.private_to_one(scores)) return false;
       if (matrices(*node)) {
         count(uses_.producer(scores));
-        spec_.depth = shape(node->inputs[0]).back();
+        spec_.depth = last_dim(shape(node->inputs[0]));
         return spec_.depth > 0 && take(Spec::kQ, node->inputs[0], shape(scores), false) &&
                take(Spec::kK, node->inputs[1], shape(scores), true);
       }
@@ -275,7 +277,7 @@ class Match {
     if (operand == Spec::kQ || operand == Spec::kK) r = without_factor(r);
     const ProgramNode* node = made_by(r);
     if (node && node->raster && node->inputs.size() == 1) {
-      const auto digits = digits_of_raster(*node->raster, shape(r).elements());
+      const auto digits = digits_of_raster(*node->raster, shape(r).dim_elements());
       if (digits && take(operand, *digits, shape(r), out, transposed)) {
         count_if_private(r);
         Ref source = node->inputs[0];
@@ -285,7 +287,7 @@ class Match {
       }
     }
     inputs_[operand] = r;
-    return take(operand, dense_digits(shape(r).elements()), shape(r), out, transposed);
+    return take(operand, dense_digits(shape(r).dim_elements()), shape(r), out, transposed);
   }
 
   bool take(Spec::Operand operand, const ValueDigits& value, const Shape& own, const Shape& out,
@@ -300,7 +302,7 @@ class Match {
     if (!col || !row) return false;
     IndexDigits heads;
     for (int a = 2; a < out.rank(); ++a) {
-      const int64_t size = out[out.rank() - 1 - a];
+      const Dim size = out.dim(out.rank() - 1 - a);
       if (size == 1) continue;
       const IndexDigits digits = axis(a);
       if (digits.empty())
@@ -330,8 +332,8 @@ class Match {
     if (uses_.private_to_one(mixed_)) {
       const int reader = uses_.readers(mixed_)[0];
       const ProgramNode& node = program_.nodes[reader];
-      const int64_t elements = out.elements();
-      if (node.raster && node.inputs.size() == 1 && shape(node.outputs[0]).elements() == elements) {
+      const Dim elements = out.dim_elements();
+      if (node.raster && node.inputs.size() == 1 && shape(node.outputs[0]).dim_elements() == elements) {
         const auto back = raster::invert(*node.raster, elements, elements);
         const auto digits = back ? digits_of_raster(*back, elements) : std::nullopt;
         // The vector kernel stores whole vectors of columns.
@@ -344,7 +346,7 @@ class Match {
         }
       }
     }
-    take(Spec::kOut, dense_digits(out.elements()), out, out, false);
+    take(Spec::kOut, dense_digits(out.dim_elements()), out, out, false);
   }
 
   std::optional<ProgramNode> make() {
@@ -352,7 +354,7 @@ class Match {
     std::vector<IndexDigits> digits;
     for (int i = 0; i < Spec::kOperands; ++i)
       if (i == Spec::kOut || inputs_[i] >= 0) digits.push_back(heads_[i]);
-    std::vector<std::vector<int64_t>> strides;
+    std::vector<std::vector<Dim>> strides;
     if (!refine(std::move(digits), spec_.heads, strides)) return std::nullopt;
     size_t next = 0;
     for (int i = 0; i < Spec::kOperands; ++i)
@@ -360,11 +362,10 @@ class Match {
     narrow_band();
     std::vector<Ref> inputs(inputs_.begin(), inputs_.end());
     while (inputs.back() < 0) inputs.pop_back();
-    return ProgramNode{.op = &attention_op(),
-                       .attributes = to_attributes(spec_),
-                       .inputs = std::move(inputs),
-                       .outputs = {result_},
-                       .origin = origin_};
+    ProgramNode fused{
+        .op = &attention_op(), .inputs = std::move(inputs), .outputs = {result_}, .origin = origin_};
+    fused.attributes = to_attributes(spec_, fused.symbols);
+    return fused;
   }
 
   // Masks that are constant and say what a comparison says.
@@ -373,7 +374,8 @@ class Match {
       if (inputs_[mask] < 0 || !program_.at(inputs_[mask]).constant) continue;
       const bool alone = std::ranges::count_if(std::array{Spec::kMore, Spec::kBias, Spec::kKeep},
                                                [&](auto i) { return inputs_[i] >= 0; }) == 1;
-      const auto band = band_of_mask(*program_.at(inputs_[mask]).constant, spec_, mask, alone);
+      const auto band = band_of_mask(*program_.at(inputs_[mask]).constant, pinned(spec_),
+                                     static_cast<AttentionSpec::Operand>(mask), alone);
       if (!band) continue;
       spec_.band.first = std::max(spec_.band.first, band->first);
       spec_.band.last = std::min(spec_.band.last, band->last);

@@ -150,11 +150,13 @@ class Chain {
   Status scale(int reader, Ref other, bool divide) {
     // Where a float layer is quantised, its result is divided, and no sum was exact before.
     if (!divide && rounded_next(reader)) return {};
-    std::vector<float> factors = per_channel(other);
     const ProgramValue& weights = program_.at(node_.inputs[kWeights]);
+    // Asked first: the channels of a product of two values may be a symbol.
+    if (!weights.constant) return {};
+    std::vector<float> factors = per_channel(other);
     std::vector<float> shifted = bias();
     // After a residual the factor would have to scale that as well.
-    if (!options_.scale || residual_ || factors.empty() || shifted.empty() || !weights.constant) return {};
+    if (!options_.scale || residual_ || factors.empty() || shifted.empty()) return {};
     // A batched right operand with broadcast columns.
     if (!conv_ && weights.shape.back() != channels()) return {};
     if (divide)

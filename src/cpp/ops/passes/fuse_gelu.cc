@@ -35,7 +35,7 @@ class GeluFuser {
   };
 
   std::optional<double> scalar(Ref r) const {
-    if (r < 0 || !program_.at(r).constant || program_.at(r).shape.elements() != 1) return std::nullopt;
+    if (r < 0 || !program_.at(r).constant || program_.at(r).constant->elements() != 1) return std::nullopt;
     const auto values = program_.at(r).constant->to_f64();
     return values.ok() ? std::optional((*values)[0]) : std::nullopt;
   }

@@ -39,7 +39,7 @@ class Lifter {
 
   // Whether r is made by kernels that take a function, behind nothing but movement. `made` counts the
   // elements that they make for it.
-  bool ends_in_products(Ref r, int depth, double& made) const {
+  bool ends_in_products(Ref r, int depth, Dim& made) const {
     const int from = uses_.producer(r);
     if (from < 0 || gone_[from] || depth > kMaxDepth || !uses_.private_to_one(r)) return false;
     const ProgramNode& node = program_.nodes[from];
@@ -48,7 +48,7 @@ class Lifter {
       if (node.raster->fill || node.raster->accumulate || node.inputs.empty()) return false;
       return std::ranges::all_of(node.inputs, [&](Ref in) { return ends_in_products(in, depth + 1, made); });
     }
-    made += static_cast<double>(shape(r).elements());
+    made += shape(r).dim_elements();
     return (node.op->name == "Conv" || node.op->name == "MatMul") && !node.attributes.has("activation");
   }
 
@@ -60,10 +60,9 @@ class Lifter {
       return;
     const int from = uses_.producer(x);
     if (from < 0 || !program_.nodes[from].raster) return;
-    double made = 0;
+    Dim made = 0;
     // A slice of a large product: the function would be computed for what nobody reads.
-    if (!ends_in_products(x, 0, made) || made > 1.25 * static_cast<double>(shape(node.outputs[0]).elements()))
-      return;
+    if (!ends_in_products(x, 0, made) || 4 * made > 5 * shape(node.outputs[0]).dim_elements()) return;
     put_before(node, from);
     // The raster in front now makes the function's result.
     program_.nodes[from].outputs = node.outputs;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/limits.h"
+#include "ops/symbolic.h"
 #include "raster/compose.h"
 #include "raster/simplify.h"
 
@@ -16,7 +17,13 @@ namespace {
 // A chain of copies is merged from its start, so one round is the rule and two occur (a source that was
 // itself refused at first); eight end a loop that would be a bug.
 constexpr int kMaxRounds = 8;
-constexpr size_t kMaxCompared = 256;  // regions of a raster whose text is kept to find its equal
+constexpr size_t kMaxCompared = 256;  // regions of a raster that is kept to find its equal
+
+// As a view it would be the whole of its source.
+bool starts_at_zero(const raster::Raster& r, const Shape& shape) {
+  const auto start = raster::as_alias(r, shape.dim_elements());
+  return start && *start == 0;
+}
 
 class Merger {
  public:
@@ -46,7 +53,7 @@ class Merger {
       if (options_.horizontal) simplify(*node.raster);
       tidy_sources(node);
     }
-    if ((node.raster || node.loop) && node.outputs.size() == 1 && replace(node)) return;
+    if ((node.raster || node.loop) && node.outputs.size() == 1 && replace(index)) return;
     for (Ref r : node.outputs)
       if (r >= 0) producer_[r] = static_cast<int>(index);
   }
@@ -123,43 +130,69 @@ class Merger {
   }
 
   // True when the node's result is another value: its own source, or that of an equal node.
-  bool replace(const ProgramNode& node) {
+  bool replace(size_t index) {
+    const ProgramNode& node = program_.nodes[index];
     const Ref out = node.outputs[0];
     const ProgramValue& value = program_.at(out);
     // As alias of offset 0 and of the same shape: a view with another shape stays a node, because values
     // carry shapes.
     if (options_.identity && node.raster && node.inputs.size() == 1) {
       const ProgramValue& source = program_.at(node.inputs[0]);
-      if (source.shape == value.shape && raster::as_alias(*node.raster, value.shape.elements()) == 0) {
+      if (source.shape == value.shape && starts_at_zero(*node.raster, value.shape)) {
         replaced_[out] = node.inputs[0];
         return true;
       }
     }
-    // Equal rasters of many regions are too rare to keep their texts.
+    // Equal rasters of many regions are too rare to be looked for.
     if (!options_.horizontal || (node.raster && node.raster->regions.size() > kMaxCompared)) return false;
-    const auto [known, fresh] = seen_.emplace(key(node, value), out);
-    if (fresh) return false;
-    replaced_[out] = known->second;
-    return true;
+    const std::string form = form_of(node, value);
+    const auto [first, last] = seen_.equal_range(form);
+    for (auto known = first; known != last; ++known) {
+      if (!same_sizes(program_.nodes[known->second], node)) continue;
+      replaced_[out] = program_.nodes[known->second].outputs[0];
+      return true;
+    }
+    seen_.emplace(form, index);
+    return false;
   }
 
-  static std::string key(const ProgramNode& node, const ProgramValue& value) {
+  // All but its sizes. These are compared one by one, so that a class of shapes knows which had to be equal.
+  static std::string form_of(const ProgramNode& node, const ProgramValue& value) {
     std::string text(dtype_name(value.dtype));
-    text += value.shape.text();
-    for (Ref r : node.inputs) text += " %" + std::to_string(r);
-    text += node.raster ? node.raster->text() : node.loop->text();
-    if (node.raster && node.raster->fill)
-      for (std::byte b : node.raster->fill->bytes) text += ' ' + std::to_string(std::to_integer<int>(b));
+    const auto add = [&](int64_t number) { text.append(" ").append(std::to_string(number)); };
+    add(value.shape.rank());
+    for (Ref r : node.inputs) add(r);
+    if (node.loop) {
+      const raster::LoopSpec& loop = *node.loop;
+      text.append(loop.index_on_dst ? " scatter" : " gather");
+      for (const int number : {static_cast<int>(loop.combine), loop.rank, loop.body.rank, int{loop.base}})
+        add(number);
+      add(static_cast<int64_t>(loop.index.size()));
+      return text;
+    }
+    text.append(node.raster->accumulate ? " sum" : " copy");
+    for (const raster::Region& r : node.raster->regions) {
+      add(r.source);
+      add(r.rank);
+    }
+    if (node.raster->fill)
+      for (std::byte b : node.raster->fill->bytes) add(std::to_integer<int>(b));
     return text;
+  }
+
+  bool same_sizes(const ProgramNode& a, const ProgramNode& b) const {
+    return program_.at(a.outputs[0]).shape == program_.at(b.outputs[0]).shape &&
+           std::ranges::equal(sizes_of_movement(a), sizes_of_movement(b),
+                              [](Dim x, Dim y) { return x == y; });
   }
 
   Program& program_;
   const MergeOptions& options_;
   int64_t steps_ = base::kMaxMergeSteps;
   std::vector<int> producer_;
-  std::unordered_set<Ref> asked_for_;  // results of the program, as they were
-  std::vector<Ref> replaced_;          // results that turned out to be another value
-  std::map<std::string, Ref> seen_;
+  std::unordered_set<Ref> asked_for_;        // results of the program, as they were
+  std::vector<Ref> replaced_;                // results that turned out to be another value
+  std::multimap<std::string, size_t> seen_;  // nodes by their form
 };
 
 }  // namespace
@@ -173,7 +206,7 @@ int count_copies(const Program& program) {
   int n = 0;
   for (const ProgramNode& node : program.nodes) {
     if (node.loop) ++n;
-    if (node.raster && !raster::as_alias(*node.raster, program.at(node.outputs[0]).shape.elements())) ++n;
+    if (node.raster && !raster::as_alias(*node.raster, program.at(node.outputs[0]).shape.dim_elements())) ++n;
   }
   return n;
 }

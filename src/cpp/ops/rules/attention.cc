@@ -19,33 +19,52 @@ int64_t KeyBand::scores(int64_t queries, int64_t keys) const {
   return count;
 }
 
-int64_t AttentionSpec::head_count() const {
-  int64_t count = 1;
-  for (const int64_t size : heads) count *= size;
-  return count;
+namespace {
+// One attribute of several sizes.
+void set(ir::Attributes& attributes, std::vector<AttributeDim>& symbols, const char* name,
+         const std::vector<Dim>& sizes) {
+  std::vector<int64_t> numbers;
+  for (const Dim d : sizes) {
+    if (d.symbolic()) symbols.push_back({name, numbers.size(), d});
+    numbers.push_back(d.value());
+  }
+  attributes.set(name, std::move(numbers));
 }
+}  // namespace
 
-int64_t AttentionSpec::start(Operand operand, int64_t i) const {
-  const AttentionOperand& o = operands[operand];
-  int64_t at = o.offset;
-  for (size_t axis = o.heads.size(); axis-- > 0; i /= heads[axis]) at += i % heads[axis] * o.heads[axis];
-  return at;
-}
-
-ir::Attributes to_attributes(const AttentionSpec& spec) {
-  ir::Attributes out{{"sizes", std::vector{spec.queries, spec.keys, spec.depth, spec.width}},
-                     {"heads", spec.heads},
-                     {"scale", spec.scale},
+ir::Attributes to_attributes(const AttentionDims& spec, std::vector<AttributeDim>& symbols) {
+  ir::Attributes out{{"scale", spec.scale},
                      {"keep_value", int64_t{spec.keep_value}},
                      {"fill", spec.fill},
                      {"cap", spec.cap},
                      {"band", std::vector{spec.band.first, spec.band.last}},
                      {"empty", static_cast<int64_t>(spec.empty)}};
-  for (int i = 0; i < AttentionSpec::kOperands; ++i) {
-    const AttentionOperand& o = spec.operands[i];
-    std::vector<int64_t> numbers{o.offset, o.row, o.col};
-    numbers.insert(numbers.end(), o.heads.begin(), o.heads.end());
-    out.set(kNames[i], std::move(numbers));
+  set(out, symbols, "sizes", {spec.queries, spec.keys, spec.depth, spec.width});
+  set(out, symbols, "heads", spec.heads);
+  for (int i = 0; i < AttentionDims::kOperands; ++i) {
+    const auto& o = spec.operands[i];
+    std::vector<Dim> sizes{o.offset, o.row, o.col};
+    sizes.insert(sizes.end(), o.heads.begin(), o.heads.end());
+    set(out, symbols, kNames[i], sizes);
+  }
+  return out;
+}
+
+AttentionSpec pinned(const AttentionDims& spec) {
+  AttentionSpec out{.queries = spec.queries,
+                    .keys = spec.keys,
+                    .depth = spec.depth,
+                    .width = spec.width,
+                    .heads = {spec.heads.begin(), spec.heads.end()},
+                    .scale = spec.scale,
+                    .keep_value = spec.keep_value,
+                    .fill = spec.fill,
+                    .cap = spec.cap,
+                    .band = spec.band,
+                    .empty = spec.empty};
+  for (size_t i = 0; i < spec.operands.size(); ++i) {
+    const auto& o = spec.operands[i];
+    out.operands[i] = {o.offset, o.row, o.col, {o.heads.begin(), o.heads.end()}};
   }
   return out;
 }

@@ -11,11 +11,12 @@
 namespace walle::ops {
 
 // Where the elements of an operand lie in its value, in elements.
-struct AttentionOperand {
-  int64_t offset = 0;
-  int64_t row = 0;
-  int64_t col = 0;
-  std::vector<int64_t> heads;  // a stride per axis of AttentionSpec::heads; 0 where heads share
+template <class Size>
+struct BasicAttentionOperand {
+  Size offset = 0;
+  Size row = 0;
+  Size col = 0;
+  std::vector<Size> heads;  // a stride per axis of AttentionSpec::heads; 0 where heads share
 };
 
 // Query q sees keys [q + first, q + last]; a causal mask has last = 0.
@@ -31,25 +32,42 @@ struct KeyBand {
 // `never_nan`: 0 whatever the reason.
 enum class Empty { nan, zero, never_nan };
 
-struct AttentionSpec {
+// Of plain sizes, as kernels read it, or of sizes that may be symbols, as the pass makes it.
+template <class Size>
+struct BasicAttentionSpec {
   enum Operand { kQ, kK, kV, kBias, kKeep, kMore, kOut, kOperands };
 
-  int64_t queries = 0, keys = 0, depth = 0, width = 0;
-  std::vector<int64_t> heads;  // axes over heads, outermost first; none: one head
+  Size queries = 0, keys = 0, depth = 0, width = 0;
+  std::vector<Size> heads;  // axes over heads, outermost first; none: one head
   double scale = 1;
   bool keep_value = true;  // of input kKeep: where a score stays
   double fill = 0;         // what it becomes elsewhere
   double cap = 0;          // not 0: scores become cap * tanh(score) before a bias is added
   KeyBand band;
   Empty empty = Empty::nan;
-  std::array<AttentionOperand, kOperands> operands;
+  std::array<BasicAttentionOperand<Size>, kOperands> operands;
 
-  int64_t head_count() const;
+  Size head_count() const {
+    Size count = 1;
+    for (const Size& size : heads) count *= size;
+    return count;
+  }
   // Where head number i of an operand starts.
-  int64_t start(Operand operand, int64_t i) const;
+  Size start(Operand operand, Size i) const {
+    const BasicAttentionOperand<Size>& o = operands[operand];
+    Size at = o.offset;
+    for (size_t axis = o.heads.size(); axis-- > 0; i /= heads[axis]) at += i % heads[axis] * o.heads[axis];
+    return at;
+  }
 };
+using AttentionOperand = BasicAttentionOperand<int64_t>;
+using AttentionSpec = BasicAttentionSpec<int64_t>;
+using AttentionDims = BasicAttentionSpec<Dim>;
 
-ir::Attributes to_attributes(const AttentionSpec& spec);
+// The attributes of a node, and which of their numbers are symbols.
+ir::Attributes to_attributes(const AttentionDims& spec, std::vector<AttributeDim>& symbols);
+// Pins every symbol.
+AttentionSpec pinned(const AttentionDims& spec);
 // Only of attributes that to_attributes() made.
 AttentionSpec attention_spec(const ir::Attributes& attributes);
 

@@ -26,7 +26,7 @@ Shape reduced_shape(const Shape& in, const std::vector<int>& axes, bool keepdims
   for (int i = 0; i < in.rank(); ++i) {
     const bool reduced = std::ranges::find(axes, i) != axes.end();
     if (!reduced)
-      out.push_back(in[i]);
+      out.push_back(in.dim(i));
     else if (keepdims)
       out.push_back(1);
   }

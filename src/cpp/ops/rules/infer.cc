@@ -16,6 +16,11 @@ Status same_dtypes(const ir::InferContext& c, int from, int to) {
   return {};
 }
 
+Status check_rank(size_t rank, const char* where) {
+  if (rank <= static_cast<size_t>(base::kMaxRank)) return {};
+  return Shape::checked(std::vector<int64_t>(rank, 1), 1, where).status();
+}
+
 namespace {
 Status broadcast_all(ir::InferContext& c, DType dtype) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));

@@ -13,4 +13,7 @@ Status infer_compare(ir::InferContext& c);
 // All present inputs in [from, to) have the dtype of input `from`.
 Status same_dtypes(const ir::InferContext& c, int from, int to);
 
+// A model error for more axes than a tensor may have.
+Status check_rank(size_t rank, const char* where);
+
 }  // namespace walle::ops

@@ -9,8 +9,8 @@ raster::View view_of(const Placed& placed) {
   raster::View v;
   const Shape strides = placed.shape.strides();
   for (int a = 0; a < placed.shape.rank(); ++a) {
-    v.offset += placed.start[a] * strides[a];
-    v.stride[a] = strides[a] * (placed.step.empty() ? 1 : placed.step[a]);
+    v.offset += placed.start[a] * strides.dim(a);
+    v.stride[a] = strides.dim(a) * (placed.step.empty() ? Dim(1) : placed.step[a]);
   }
   return v;
 }
@@ -20,7 +20,7 @@ raster::Region box_region(int source, const Shape& size, const Placed& from, con
   raster::Region r;
   r.source = source;
   r.rank = size.rank();
-  std::ranges::copy(size.dims(), r.size.begin());
+  for (int a = 0; a < r.rank; ++a) r.size[a] = size.dim(a);
   r.src = view_of(from);
   r.dst = view_of(to);
   return r;

@@ -13,8 +13,8 @@ namespace walle::ops {
 // and its step per axis (negative: walked backwards).
 struct Placed {
   const Shape& shape;
-  std::span<const int64_t> start;
-  std::span<const int64_t> step = {};  // empty: 1 everywhere
+  std::span<const Dim> start;
+  std::span<const Dim> step = {};  // empty: 1 everywhere
 };
 
 // The region that copies a box of `size` from one place to another. All ranks are equal.

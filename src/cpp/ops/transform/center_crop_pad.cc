@@ -32,7 +32,7 @@ Status lower(LowerContext& c) {
   const Shape in = c.shape(c.in(0));
   const Shape& out = c.out_shape(0);
   Shape size = in;
-  std::vector<int64_t> from, to;
+  std::vector<Dim> from, to;
   for (int a = 0; a < in.rank(); ++a) {
     size[a] = std::min(in[a], out[a]);
     // Rounded down on both sides: an odd element is cropped, or padded, at the end.

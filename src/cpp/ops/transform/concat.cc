@@ -14,15 +14,15 @@ Status infer(ir::InferContext& c) {
   for (int i = 1; i < c.input_count(); ++i) {
     const Shape& part = c.shape(i);
     bool fits = c.has(i) && part.rank() == out.rank();
-    for (int a = 0; fits && a < out.rank(); ++a) fits = a == axis || part[a] == out[a];
+    for (int a = 0; fits && a < out.rank(); ++a) fits = a == axis || part.dim(a) == out.dim(a);
     if (!fits)
       return model_error({"parts ", c.shape(0).text(), " and ", part.text()},
                          {"equal sizes except along axis ", axis}, {"input ", i},
                          "correct the shapes or the axis");
     // Sizes of real tensors: their sum over the inputs, at most 2^14, cannot overflow.
-    out[axis] += part[axis];
+    out.set(axis, out.dim(axis) + part.dim(axis));
   }
-  WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Concat"));
+  WALLE_TRY(out.check(dtype_size(c.dtype(0)), "Concat"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -30,14 +30,14 @@ Status infer(ir::InferContext& c) {
 Status lower(LowerContext& c) {
   const Shape& out = c.out_shape(0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), out.rank()));
-  const std::vector<int64_t> zeros(out.rank(), 0);
-  std::vector<int64_t> to = zeros;
+  const std::vector<Dim> zeros(out.rank(), 0);
+  std::vector<Dim> to = zeros;
   raster::Raster r;
   std::vector<Ref> sources;
   for (int i = 0; i < c.input_count(); ++i) {
     const Shape part = c.shape(c.in(i));
     r.regions.push_back(box_region(i, part, {part, zeros}, {out, to}));
-    to[axis] += part[axis];
+    to[axis] += part.dim(axis);
     sources.push_back(c.in(i));
   }
   c.result(0, c.raster(std::move(r), c.out_dtype(0), out, sources));

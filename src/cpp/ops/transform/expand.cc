@@ -9,7 +9,7 @@ Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const Shape shape, Shape::checked(target, dtype_size(c.dtype(0)), "input shape"));
   // Both ways: a 1 in the target keeps the input's size (ONNX, unlike np.broadcast_to).
   WALLE_ASSIGN(const Shape out, tensor::broadcast(c.shape(0), shape));
-  WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Expand"));
+  WALLE_TRY(out.check(dtype_size(c.dtype(0)), "Expand"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -22,9 +22,9 @@ Status lower(LowerContext& c) {
   const int missing = out.rank() - in.rank();
   for (int a = 0; a < out.rank(); ++a)
     // Leading axes that the input lacks, and axes of 1, repeat.
-    stride[a] = a < missing || in[a - missing] == 1 ? 0 : from[a - missing];
+    stride.set(a, a < missing || in.dim(a - missing) == 1 ? Dim(0) : from.dim(a - missing));
   raster::Raster r;
-  r.regions.push_back(raster::strided_region(0, out.dims(), 0, stride.dims(), 0, out.strides().dims()));
+  r.regions.push_back(raster::strided_box(0, out, 0, stride, 0, out.strides()));
   result_raster(c, std::move(r));
   return {};
 }

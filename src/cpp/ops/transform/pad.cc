@@ -129,7 +129,7 @@ raster::Raster product_of(const std::vector<std::vector<Segment>>& choices, cons
   std::vector<size_t> pick(choices.size(), 0);
   for (bool more = std::ranges::none_of(choices, &std::vector<Segment>::empty); more;) {
     Shape size;
-    std::vector<int64_t> from, step, to;
+    std::vector<Dim> from, step, to;
     for (size_t a = 0; a < choices.size(); ++a) {
       const Segment& s = choices[a][pick[a]];
       size.push_back(s.size);

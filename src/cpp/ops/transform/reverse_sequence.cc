@@ -35,18 +35,18 @@ Status lower(LowerContext& c) {
   if (std::ssize(lens) > base::kMaxRegions / 2)
     return resource_error({lens.size(), " sequences"}, {"at most ", base::kMaxRegions / 2}, "ReverseSequence",
                           "reverse smaller batches");
-  const std::vector<int64_t> zeros(in.rank(), 0);
-  const std::vector<int64_t> ones(in.rank(), 1);
+  const std::vector<Dim> zeros(in.rank(), 0);
+  const std::vector<Dim> ones(in.rank(), 1);
   raster::Raster r;
   for (size_t b = 0; b < lens.size(); ++b) {
     Shape size = in;
     size[batch] = 1;
-    std::vector<int64_t> from = zeros;
+    std::vector<Dim> from = zeros;
     from[batch] = static_cast<int64_t>(b);
-    std::vector<int64_t> to = from;
+    std::vector<Dim> to = from;
     if (lens[b] > 0) {
       size[time] = lens[b];
-      std::vector<int64_t> step = ones;
+      std::vector<Dim> step = ones;
       from[time] = lens[b] - 1;
       step[time] = -1;
       r.regions.push_back(box_region(0, size, {in, from, step}, {in, to}));

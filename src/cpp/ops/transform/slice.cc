@@ -6,28 +6,34 @@
 namespace walle::ops {
 
 namespace {
+// More than an axis can have: what files write for "to the end" is brought near it, and nothing overflows.
+constexpr int64_t kMaxElements = int64_t{1} << 60;
+
 struct Plan {
-  std::vector<int64_t> start, step;  // per axis of the data
+  std::vector<Dim> start, step;  // per axis of the data
   Shape size;
 };
 
 // NumPy's clamping of one axis.
-void clamp_axis(int64_t dim, int64_t start, int64_t end, int64_t step, int axis, Plan& plan) {
+void clamp_axis(Dim dim, int64_t given_start, int64_t given_end, int64_t given_step, int axis, Plan& plan) {
   // Farther steps select one element as well; these cannot overflow.
-  step = std::clamp(step, -dim - 1, dim + 1);
+  const Dim step = std::clamp<Dim>(given_step, -dim - 1, dim + 1);
   const bool up = step > 0;
-  // INT64_MIN stays below 0 after adding a size, so the clamp has it.
-  if (start < 0) start += dim;
-  if (end < 0) end += dim;
-  start = std::clamp<int64_t>(start, 0, up ? dim : std::max<int64_t>(dim - 1, 0));
+  // INT64_MIN stays below 0 after adding a size, so the clamp has it; -kMaxElements is as far below.
+  const Dim last = up ? dim : std::max<Dim>(dim - 1, 0);
+  const auto from_end = [&](int64_t i) {
+    const Dim at = std::max<int64_t>(i, -kMaxElements);
+    return i < 0 ? at + dim : Dim(std::min(i, kMaxElements));
+  };
+  const Dim start = std::clamp<Dim>(from_end(given_start), 0, last);
   // Going down, -1 stands for "past the first element": INT64_MIN or -dim - 1 in the file, which is how
   // exporters write it.
-  end = std::clamp<int64_t>(end, up ? 0 : -1, up ? dim : std::max<int64_t>(dim - 1, 0));
-  const int64_t span = up ? end - start : start - end;
-  const int64_t stride = up ? step : -step;
+  const Dim end = std::clamp<Dim>(from_end(given_end), up ? 0 : -1, last);
+  const Dim span = up ? end - start : start - end;
+  const Dim stride = up ? step : -step;
   plan.start[axis] = start;
   plan.step[axis] = step;
-  plan.size[axis] = dim == 0 || span <= 0 ? 0 : (span - 1) / stride + 1;
+  plan.size.set(axis, dim == 0 || span <= 0 ? Dim(0) : (span - 1) / stride + 1);
 }
 
 Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
@@ -45,11 +51,11 @@ Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
   // An axis twice has no defined order.
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, data.rank()));
   const size_t rank = data.rank();
-  Plan plan{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 1), data};
+  Plan plan{std::vector<Dim>(rank, 0), std::vector<Dim>(rank, 1), data};
   for (size_t i = 0; i < n; ++i) {
     if (steps[i] == 0)
       return model_error("step 0", "a step other than zero", "input steps", "correct the step");
-    clamp_axis(data[at[i]], starts[i], ends[i], steps[i], at[i], plan);
+    clamp_axis(data.dim(at[i]), starts[i], ends[i], steps[i], at[i], plan);
   }
   return plan;
 }
@@ -76,7 +82,7 @@ Status lower(LowerContext& c) {
   WALLE_ASSIGN(const std::vector<int64_t> steps, ints_of(c, 4));
   const Shape data = c.shape(c.in(0));
   WALLE_ASSIGN(const Plan plan, make_plan(data, starts, ends, axes, steps));
-  const std::vector<int64_t> zeros(data.rank(), 0);
+  const std::vector<Dim> zeros(data.rank(), 0);
   raster::Raster r;
   r.regions.push_back(box_region(0, plan.size, {data, plan.start, plan.step}, {plan.size, zeros}));
   result_raster(c, std::move(r));

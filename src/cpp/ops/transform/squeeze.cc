@@ -16,7 +16,7 @@ Status infer_squeeze(ir::InferContext& c) {
     WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, in.rank()));
     for (int a : at) {
       // ONNX refuses to drop an axis that has more than one element; NumPy does the same.
-      if (in[a] != 1)
+      if (in.dim(a) != 1)
         return model_error({"axis ", a, " of ", in.text()}, "an axis of size 1", "input axes",
                            "correct the axes");
       drop[a] = true;
@@ -24,11 +24,11 @@ Status infer_squeeze(ir::InferContext& c) {
   } else {
     // Without axes every unit axis goes, a batch of 1 as well: that is ONNX's rule, whatever the exporter
     // meant.
-    for (int a = 0; a < in.rank(); ++a) drop[a] = in[a] == 1;
+    for (int a = 0; a < in.rank(); ++a) drop[a] = in.dim(a) == 1;
   }
   Shape out;
   for (int a = 0; a < in.rank(); ++a)
-    if (!drop[a]) out.push_back(in[a]);
+    if (!drop[a]) out.push_back(in.dim(a));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -44,7 +44,7 @@ Status infer_unsqueeze(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int> at, unique_axes(axes, rank));
   Shape out;
   for (int a = 0, from = 0; a < rank; ++a)
-    out.push_back(std::ranges::find(at, a) != at.end() ? 1 : in[from++]);
+    out.push_back(std::ranges::find(at, a) != at.end() ? Dim(1) : in.dim(from++));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -58,7 +58,10 @@ Status infer_flatten(ir::InferContext& c) {
     return model_error({"axis ", given}, {"an axis in [-rank, rank] of ", in.text()}, "attribute axis",
                        "correct the axis");
   const auto a = static_cast<int>(axis);
-  c.output(0, c.dtype(0), Shape{in.product(0, a), in.product(a, in.rank())});
+  Shape out;
+  out.push_back(in.dim_product(0, a));
+  out.push_back(in.dim_product(a, in.rank()));
+  c.output(0, c.dtype(0), out);
   return {};
 }
 

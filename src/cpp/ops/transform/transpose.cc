@@ -29,7 +29,7 @@ Result<std::vector<int>> permutation(const ir::Attributes& attrs, int rank) {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const std::vector<int> perm, permutation(c.attrs(), c.rank(0)));
   Shape out;
-  for (int p : perm) out.push_back(c.shape(0)[p]);
+  for (int p : perm) out.push_back(c.shape(0).dim(p));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -38,12 +38,12 @@ Status lower(LowerContext& c) {
   const Ref x = c.in(0);
   const Shape from = c.shape(x).strides();
   WALLE_ASSIGN(const std::vector<int> perm, permutation(c.attrs(), from.rank()));
-  std::vector<int64_t> stride;
-  for (int p : perm) stride.push_back(from[p]);
+  Shape stride;
+  for (int p : perm) stride.push_back(from.dim(p));
   const Shape& out = c.out_shape(0);
   const Shape to = out.strides();
   raster::Raster r;
-  r.regions.push_back(raster::strided_region(0, out.dims(), 0, stride, 0, to.dims()));
+  r.regions.push_back(raster::strided_box(0, out, 0, stride, 0, to));
   c.result(0, c.raster(std::move(r), c.dtype(x), out, {x}));
   return {};
 }

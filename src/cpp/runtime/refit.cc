@@ -1,0 +1,64 @@
+// Executable::refit: what follows the sizes of a program after they were changed in place.
+#include <algorithm>
+
+#include "backends/host_memory.h"
+#include "runtime/executable.h"
+#include "runtime/step_labels.h"
+#include "search/arenas.h"
+#include "search/refit.h"
+
+namespace walle::runtime {
+
+void Executable::allow_refit(std::span<const ops::Ref> values, bool views_move) {
+  views_move_ = views_move;
+  room_.clear();
+  const search::PlannedMemory& host = plan_.memories[search::kHost];
+  for (const ops::Ref r : values) {
+    const search::Storage& s = host.at(r);
+    if (s.home == search::Home::arena && s.root == r) room_.emplace_back(r, search::with_room(bytes_of(r)));
+  }
+  workspaces_.clear();
+  for (const search::Step& step : plan_.steps)
+    workspaces_.push_back(search::with_room(step.chosen.candidate.workspace_bytes));
+}
+
+int64_t Executable::bytes_of(ops::Ref r) const {
+  const ops::ProgramValue& value = program_.at(r);
+  return plan_.memories[search::kHost].memory->bytes_of(value.dtype, value.shape);
+}
+
+bool Executable::fits_arena() const {
+  for (const auto& [r, room] : room_)
+    if (bytes_of(r) > room) return false;
+  for (size_t i = 0; i < plan_.steps.size(); ++i)
+    if (plan_.steps[i].chosen.candidate.workspace_bytes > workspaces_[i]) return false;
+  return true;
+}
+
+Result<bool> Executable::refit(std::span<const std::vector<size_t>> alike, std::span<const ops::Ref> values,
+                               const Choose& choose, backends::ConstantCache* constants) {
+  for (const std::vector<size_t>& steps : alike) {
+    search::Step& first = plan_.steps[steps[0]];
+    auto found = choose(program_.nodes[first.node]);
+    if (!found) return false;
+    first.chosen = std::move(*found);
+    auto kernel = kernel_for(first, constants);
+    if (!kernel.ok()) return kernel.take_error().within(step_name(program_, plan_, first));
+    for (const size_t s : steps) {
+      if (s != steps[0]) plan_.steps[s].chosen = first.chosen;
+      plan_.steps[s].losers.clear();
+      kernels_[s] = *kernel;
+      steps_[s].kernel = kernels_[s].get();
+    }
+  }
+  if (views_move_ || !fits_arena()) {
+    WALLE_TRY(search::plan_arenas(program_, search::find_views(program_), plan_));
+    WALLE_TRY(bind_operands(constants));
+    allow_refit(values, views_move_);
+  }
+  plan_.predicted_ms = 0;
+  for (const search::Step& step : plan_.steps) plan_.predicted_ms += step.cost_ms();
+  return true;
+}
+
+}  // namespace walle::runtime

@@ -1,0 +1,45 @@
+#include "search/refit.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/host_memory.h"
+#include "base/checked.h"
+#include "search/placement.h"
+
+namespace walle::search {
+
+namespace {
+bool in_host_memory(const Choice& choice) {
+  return &choice.backend->memory() == &backends::host_memory() &&
+         &choice.backend->source() == &backends::host_memory();
+}
+}  // namespace
+
+bool stays_in_one_memory(const Plan& plan) {
+  return plan.memories.size() == 1 && std::ranges::all_of(plan.steps, [](const Step& step) {
+           return in_host_memory(step.chosen) && std::ranges::all_of(step.losers, in_host_memory);
+         });
+}
+
+int64_t with_room(int64_t bytes) {
+  constexpr int64_t kParts = 4;
+  const auto step =
+      static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max(bytes, kParts)))) / kParts;
+  return base::round_up(bytes, step);
+}
+
+Result<std::optional<Choice>> choice_in_host_memory(const ops::Program& program, const ops::ProgramNode& node,
+                                                    const std::vector<const backends::Backend*>& backends,
+                                                    const SearchOptions& options) {
+  const CostModel& costs = options.costs ? *options.costs : reference_costs();
+  WALLE_ASSIGN(std::vector<Choice> choices,
+               choices_for(program, node, backends, options.threads, costs, options.most_error));
+  if (!std::ranges::all_of(choices, in_host_memory)) return std::optional<Choice>();
+  if (!options.search) return std::optional(std::move(choices[0]));
+  drop_references(choices);
+  // The first of the cheapest, as make_plan() has it.
+  return std::optional(std::move(*std::ranges::min_element(choices, {}, &Choice::cost_ms)));
+}
+
+}  // namespace walle::search

@@ -1,0 +1,89 @@
+#include "runtime/shape_class.h"
+
+#include <gtest/gtest.h>
+
+#include "build.h"
+
+namespace walle::runtime {
+namespace {
+
+// softmax(x W) with x [n, 8], and its rows turned round.
+std::shared_ptr<Model> rows_model() {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}, {8, ""}});
+  const auto weights = b.constant(ramp({8, 12}, 0.01f));
+  const auto y = b.node("Softmax", {b.node("MatMul", {x, weights})}, {{"axis", int64_t{-1}}});
+  b.output(b.node("Transpose", {y}, {{"perm", std::vector<int64_t>{1, 0}}}), "y");
+  return model_of(b.data());
+}
+
+Tensor run(Session& session, const Shape& shape) {
+  const std::vector<NamedValue> in{{"x", ramp(shape, 0.1f)}};
+  auto out = session.run(in);
+  EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().message());
+  return *(*out)[0].tensor();
+}
+
+TEST(ShapeClass, ServesEverySizeFromTheThirdOn) {
+  const auto model = rows_model();
+  auto session = *model->session({});
+  auto exact = *model->session({.debug = {.classes = false}});
+  for (const int64_t n : {5, 9, 2, 300, 17, 5, 64, 9, 1000})
+    EXPECT_TRUE(run(*session, {n, 8}).identical(run(*exact, {n, 8}))) << n;
+  EXPECT_EQ(session->memory().plans, 2);  // of 5, and of all
+  EXPECT_EQ(exact->memory().plans, 7);
+}
+
+TEST(ShapeClass, LeavesSizesOfNoneAndOneToPlansOfTheirOwn) {
+  const auto model = rows_model();
+  auto session = *model->session({});
+  for (const int64_t n : {5, 9, 1, 0, 7, 1, 0}) EXPECT_EQ(run(*session, {n, 8}).shape(), (Shape{12, n}));
+  EXPECT_EQ(session->memory().plans, 4);
+}
+
+TEST(ShapeClass, RefusesWhatItsModelRefuses) {
+  const auto model = rows_model();
+  auto session = *model->session({});
+  for (const int64_t n : {5, 9}) run(*session, {n, 8});
+  const std::vector<NamedValue> wide{{"x", ramp({5, 7})}};
+  EXPECT_FALSE(session->run(wide).ok());
+  EXPECT_EQ(run(*session, {11, 8}).shape(), (Shape{12, 11}));
+}
+
+TEST(ShapeClass, KeepsDecisionsOfSizesApart) {
+  // y = x[:16]: what is longer is cut, what is shorter is not.
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}});
+  b.output(b.node("Exp", {b.node("Slice", {x, b.ints({0}), b.ints({16})})}), "y");
+  const auto model = model_of(b.data());
+  auto session = *model->session({});
+  for (const int64_t n : {5, 9, 12, 16, 17, 40, 3, 1000, 15})
+    EXPECT_EQ(run(*session, {n}).shape(), (Shape{std::min<int64_t>(n, 16)}));
+}
+
+TEST(ShapeClass, TellsWhatFittingCost) {
+  const auto model = rows_model();
+  auto session = *model->session({});
+  for (const int64_t n : {5, 9}) run(*session, {n, 8});
+  ASSERT_TRUE(session->start_profile().ok());
+  run(*session, {20, 8});
+  run(*session, {20, 8});
+  const auto events = *session->stop_profile();
+  EXPECT_EQ(std::ranges::count(events, "host_fit", &ProfileEvent::algorithm), 1);
+  EXPECT_EQ(std::ranges::count(events, "host_plan", &ProfileEvent::algorithm), 0);
+}
+
+// A Shape that is computed with decides the graph: after a few tries each size has its plan at once.
+TEST(ShapeClass, GivesUpWhereValuesDecide) {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}});
+  const auto size = b.node("Shape", {x});
+  b.output(b.node("Expand", {b.floats({1}, {2}), size}), "y");
+  const auto model = model_of(b.data());
+  auto session = *model->session({});
+  for (int64_t n = 2; n < 12; ++n) EXPECT_EQ(run(*session, {n}).shape(), (Shape{n}));
+  EXPECT_EQ(session->memory().plans, 10);
+}
+
+}  // namespace
+}  // namespace walle::runtime
