@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
@@ -261,3 +262,78 @@ def test_sizes_that_were_equal_need_not_stay_so() -> None:
         feeds = {"a": np.arange(a, dtype=np.float32), "b": np.arange(b, dtype=np.float32)}
         y = session.run(feeds)["y"]
         np.testing.assert_array_equal(y, -np.concatenate([feeds["a"], feeds["b"]]))
+
+
+def test_threads_share_a_session_each_with_its_sizes() -> None:
+    network = Network(11)
+    network.alike = {"length": ["x"]}
+    network.attention()
+    network.norm()
+    model = walle_rt.load(network.model())
+    session, exact = model.session(), model.session(debug="classes=off")
+    rng = np.random.default_rng(2)
+    past = np.zeros((1, 3, WIDTH), np.float32)
+    calls = [
+        [
+            {"x": rng.standard_normal((1, int(n), WIDTH), np.float32), "past": past}
+            for n in rng.integers(2, 60, 25)
+        ]
+        for _ in range(4)
+    ]
+    expected = [[exact.run(feeds) for feeds in of_thread] for of_thread in calls]
+    with ThreadPoolExecutor(4) as threads:
+        got = list(threads.map(lambda of_thread: [session.run(feeds) for feeds in of_thread], calls))
+    for ours, theirs in zip(got, expected, strict=True):
+        for mine, right in zip(ours, theirs, strict=True):
+            assert all(mine[name].tobytes() == y.tobytes() for name, y in right.items())
+
+
+def test_a_loop_whose_state_grows() -> None:
+    """One row more with each round: its body is planned for a class, not for each length."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Concat", ["rows", "row"], ["more"], axis=0),
+            helper.make_node("Neg", ["more"], ["turned"]),
+            helper.make_node("Identity", ["go"], ["on"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("round", TensorProto.INT64, []),
+            helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("rows", TensorProto.FLOAT, [None, 3]),
+        ],
+        [
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("turned", TensorProto.FLOAT, [None, 3]),
+        ],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["rounds", "", "start"], ["y"], body=body)],
+        "growing",
+        [
+            helper.make_tensor_value_info("rounds", TensorProto.INT64, []),
+            helper.make_tensor_value_info("start", TensorProto.FLOAT, ["n", 3]),
+            helper.make_tensor_value_info("row", TensorProto.FLOAT, [1, 3]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 3])],
+    )
+    session = walle_rt.load(helper.make_model(graph, ir_version=8)).session()
+    for start, rounds in [(0, 40), (3, 50), (2, 0), (1, 7)]:
+        expected = np.arange(3 * start, dtype=np.float32).reshape(start, 3)
+        feeds = {"rounds": np.int64(rounds), "start": expected, "row": np.array([[7, 8, 9]], np.float32)}
+        for _ in range(rounds):
+            expected = -np.concatenate([expected, feeds["row"]])
+        np.testing.assert_array_equal(session.run(feeds)["y"], expected)
+    assert session.memory().plans <= 6
+
+
+def test_no_more_plans_are_kept_than_allowed() -> None:
+    network = Network(5)
+    network.alike = {"length": ["x"]}
+    network.product()
+    session = walle_rt.load(network.model()).session(max_plans=1)
+    for batch, length in [(2, 5), (2, 6), (1, 6), (0, 6), (2, 7), (3, 7), (2, 1), (2, 6)]:
+        x = np.ones((batch, length, WIDTH), np.float32)
+        y = session.run({"x": x, "past": np.zeros((batch, 2, WIDTH), np.float32)})
+        assert next(iter(y.values())).shape == (batch, length, WIDTH)
+        assert session.memory().plans <= 1
