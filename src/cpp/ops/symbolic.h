@@ -12,7 +12,7 @@ namespace walle::ops {
 // Some operand, movement or attribute of the node is a symbol.
 bool is_symbolic(const Program& program, const ProgramNode& node);
 
-// Both compute the same of operands of the same types and sizes, constants being the same tensors: they have
+// Both compute the same of operands of the same types and sizes, constants being the same: they have
 // the same choices, and one kernel serves both.
 bool are_alike(const Program& program, const ProgramNode& node, const Program& other_program,
                const ProgramNode& other);
