@@ -87,16 +87,25 @@ void GraphRunner::release(int before) {
 Result<Segment*> GraphRunner::known_segment(int begin) {
   for (const auto& s : segments_) {
     if (s->begin != begin) continue;
-    const TimedPart timed(shared_.profiler, times_.planning);
-    const int64_t before = s->shapes ? s->shapes->fits() : 0;
-    WALLE_ASSIGN(const bool serves, s->serves(env_, shared_));
-    if (s->shapes && s->shapes->fits() != before)
-      timed.record([&] {
-        return ProfileEvent{.name = graph_.name, .op = "plan", .backend = "host", .algorithm = "host_fit"};
-      });
+    if (!s->shapes) {
+      if (s->matches(env_)) return s.get();
+      continue;
+    }
+    WALLE_ASSIGN(const bool serves, fitted(*s));
     if (serves) return s.get();
   }
   return nullptr;
+}
+
+Result<bool> GraphRunner::fitted(Segment& segment) {
+  const TimedPart timed(shared_.profiler, times_.planning);
+  const int64_t before = segment.shapes->fits();
+  WALLE_ASSIGN(const bool serves, segment.serves(env_, shared_));
+  if (segment.shapes->fits() != before)
+    timed.record([&] {
+      return ProfileEvent{.name = graph_.name, .op = "plan", .backend = "host", .algorithm = "host_fit"};
+    });
+  return serves;
 }
 
 // The last one, whose sizes are most like those that come.

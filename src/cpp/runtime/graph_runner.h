@@ -36,6 +36,7 @@ class GraphRunner {
 
   Result<std::vector<ir::RuntimeValue>> run_body(const ir::Graph& body, std::vector<ir::RuntimeValue> inputs);
   Result<Segment*> known_segment(int begin);
+  Result<bool> fitted(Segment& segment);
   const Segment* another_segment(int begin) const;
   Result<Segment*> new_segment(int begin);
   Result<std::unique_ptr<Segment>> build(int begin);

@@ -48,17 +48,18 @@ bool Segment::read_symbols(const Environment& env) {
   return true;
 }
 
-Result<bool> Segment::serves(const Environment& env, SharedState& shared) {
-  if (shapes) {
-    symbols_.resize(shapes->symbol_count());
-    if (!read_symbols(env) || !same_dependencies(env)) return false;
-    return shapes->fit(symbols_, shared);
-  }
+bool Segment::matches(const Environment& env) const {
   for (const LiveIn& in : live_ins) {
-    const Tensor* t = tensor_for(in, env);
-    if (!t || !(t->shape() == in.shape)) return false;
+    const Tensor* t = env[in.id].tensor();
+    if (!t || t->dtype() != in.dtype || !(t->shape() == in.shape)) return false;
   }
   return same_dependencies(env);
+}
+
+Result<bool> Segment::serves(const Environment& env, SharedState& shared) {
+  symbols_.resize(shapes->symbol_count());
+  if (!read_symbols(env) || !same_dependencies(env)) return false;
+  return shapes->fit(symbols_, shared);
 }
 
 bool is_executor_node(const ir::Graph& graph, const ir::Node& node, const Environment& env) {

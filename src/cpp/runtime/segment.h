@@ -44,7 +44,9 @@ struct Segment {
   std::unique_ptr<Executable> executable;
   std::unique_ptr<ShapeClass> shapes;  // of a plan for several; nullptr: for the very sizes of live_ins
 
-  // Whether the plan is for the values in `env`; one for a class is fitted to their sizes.
+  // Whether a plan for its own sizes is for the values in `env`.
+  bool matches(const Environment& env) const;
+  // Whether a plan for a class is, which it then is fitted to.
   Result<bool> serves(const Environment& env, SharedState& shared);
   // Whether it differs from a plan for these values in sizes alone.
   bool differs_in_sizes(const Environment& env) const;
