@@ -236,7 +236,7 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   // Every raster, whoever made it: all addresses inside source and destination, proven once here so that
   // kernels need not look.
   WALLE_TRY(raster::check(raster, elements, shape.dim_elements()));
-  // One form for equal regions: the merge pass compares rasters by their text.
+  // One form for equal regions: the merge pass compares rasters size by size.
   for (raster::Region& r : raster.regions) r = raster::canonical(r);
   ProgramNode node{.op = &raster_op(), .inputs = sources, .origin = origin, .raster = std::move(raster)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));

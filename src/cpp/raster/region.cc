@@ -120,7 +120,6 @@ Status check(const Raster& raster, std::span<const Dim> source_elements, Dim dst
 
 // The notation of `walle inspect --stage=raster`. The fill's value is left out: its bytes mean nothing
 // without the dtype. Whoever compares rasters by their texts adds the bytes.
-// No stream: the pass that looks for equal rasters makes this text of every one.
 std::string Raster::text() const {
   std::string out;
   const auto axes = [&](const char* name, const Axes& v, int rank) {

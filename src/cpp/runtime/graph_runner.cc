@@ -129,7 +129,10 @@ Result<std::unique_ptr<Segment>> GraphRunner::build(int begin) {
   int& single = single_[begin];
   const Segment* other = single < kMaxSingle ? another_segment(begin) : nullptr;
   WALLE_ASSIGN(std::unique_ptr<Segment> built, compile(graph_, begin, env_, last_use_, shared_, other));
-  if (other) single = built->shapes ? 0 : single + 1;
+  // A size of 0 or 1 is no symbol, and no try.
+  const bool tried =
+      std::ranges::any_of(built->live_ins, [](const LiveIn& in) { return in.shape.symbolic(); });
+  if (tried) single = built->shapes ? 0 : single + 1;
   WALLE_TRY(check_declared(graph_, *built));
   timed.record([&] {
     return ProfileEvent{.name = graph_.name, .op = "plan", .backend = "host", .algorithm = "host_plan"};

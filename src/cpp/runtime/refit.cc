@@ -28,6 +28,7 @@ int64_t Executable::bytes_of(ops::Ref r) const {
 }
 
 bool Executable::fits_arena() const {
+  if (workspaces_.empty()) return false;  // the last layout was refused
   for (const auto& [r, room] : room_)
     if (bytes_of(r) > room) return false;
   for (size_t i = 0; i < plan_.steps.size(); ++i)
@@ -52,6 +53,7 @@ Result<bool> Executable::refit(std::span<const std::vector<size_t>> alike, std::
     }
   }
   if (views_move_ || !fits_arena()) {
+    workspaces_.clear();  // until all of the next layout stands
     WALLE_TRY(search::plan_arenas(program_, search::find_views(program_), plan_));
     WALLE_TRY(bind_operands(constants));
     allow_refit(values, views_move_);

@@ -73,6 +73,35 @@ TEST(ShapeClass, TellsWhatFittingCost) {
   EXPECT_EQ(std::ranges::count(events, "host_plan", &ProfileEvent::algorithm), 0);
 }
 
+// Sizes of none and one take no tries away from those that are symbols.
+TEST(ShapeClass, IsTriedAfterSizesOfNoneAndOne) {
+  const auto model = rows_model();
+  auto session = *model->session({.max_plans = 1});
+  for (const int64_t n : {0, 1, 0, 1, 0, 1, 0, 1, 5, 9}) run(*session, {n, 8});
+  for (int64_t n = 10; n < 30; ++n) run(*session, {n, 8});
+  ASSERT_TRUE(session->start_profile().ok());
+  run(*session, {40, 8});
+  const auto events = *session->stop_profile();
+  EXPECT_EQ(std::ranges::count(events, "host_plan", &ProfileEvent::algorithm), 0);
+}
+
+// The rows of x x^T, an arena of n^2 for an input of n: what is refused leaves the next size as it was.
+TEST(ShapeClass, OutlivesALayoutThatIsRefused) {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}, {1, ""}});
+  const auto turned = b.node("Transpose", {x}, {{"perm", std::vector<int64_t>{1, 0}}});
+  const auto products = b.node("MatMul", {x, turned});
+  const auto weighed = b.node("Mul", {products, b.node("Cos", {products})});
+  b.output(b.node("ReduceMax", {weighed, b.ints({1})}, {{"keepdims", int64_t{0}}}), "y");
+  const auto model = model_of(b.data());
+  auto session = *model->session({});
+  for (const int64_t n : {5, 9, 12}) run(*session, {n, 1});
+  const std::vector<NamedValue> much{{"x", ramp({65'000, 1})}};  // 16 GB each, and three live at once
+  EXPECT_FALSE(session->run(much).ok());
+  EXPECT_EQ(run(*session, {7, 1}).shape(), (Shape{7}));
+  EXPECT_LT(session->memory().arena, 1 << 20);
+}
+
 // A Shape that is computed with decides the graph: after a few tries each size has its plan at once.
 TEST(ShapeClass, GivesUpWhereValuesDecide) {
   GraphBuilder b;
