@@ -9,6 +9,7 @@
 #include "ops/symbolic.h"
 #include "raster/compose.h"
 #include "raster/simplify.h"
+#include "tensor/dim_trace.h"
 
 namespace walle::ops {
 
@@ -147,7 +148,8 @@ class Merger {
     if (!options_.horizontal || (node.raster && node.raster->regions.size() > kMaxCompared)) return false;
     const std::string form = form_of(node, value);
     const auto [first, last] = seen_.equal_range(form);
-    for (auto known = first; known != last; ++known) {
+    // A split into thousands of parts makes as many nodes of one form.
+    for (auto known = first; known != last && --steps_ >= 0; ++known) {
       if (!same_sizes(program_.nodes[known->second], node)) continue;
       replaced_[out] = program_.nodes[known->second].outputs[0];
       return true;
@@ -156,12 +158,17 @@ class Merger {
     return false;
   }
 
-  // All but its sizes. These are compared one by one, so that a class of shapes knows which had to be equal.
+  // What an equal node has too. The sizes of a class of shapes are left out and compared one by one, so that
+  // it is known which had to be equal.
   static std::string form_of(const ProgramNode& node, const ProgramValue& value) {
     std::string text(dtype_name(value.dtype));
     const auto add = [&](int64_t number) { text.append(" ").append(std::to_string(number)); };
     add(value.shape.rank());
     for (Ref r : node.inputs) add(r);
+    if (!DimTrace::current()) {
+      for (int a = 0; a < value.shape.rank(); ++a) add(value.shape.dim(a).value());
+      for (const Dim d : sizes_of_movement(node)) add(d.value());
+    }
     if (node.loop) {
       const raster::LoopSpec& loop = *node.loop;
       text.append(loop.index_on_dst ? " scatter" : " gather");
