@@ -86,8 +86,15 @@ void MappedFile::drop(const std::byte* from, size_t size) const {
   const auto at = reinterpret_cast<uintptr_t>(from);
   const uintptr_t begin = (at + page - 1) / page * page;
   const uintptr_t end = (at + size) / page * page;
-  // On a mapping that nobody writes to, this takes nothing but the pages. Only a hint.
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  if (begin >= end) return;
+  void* const whole = reinterpret_cast<void*>(begin);
+#ifdef MADV_NOHUGEPAGE
+  // Otherwise the next byte that is read beside them would map 2 MiB of the file at once, where the page
+  // cache holds it in large folios: 20 of a decoder's 38 MB came back so.
+  ::madvise(whole, end - begin, MADV_NOHUGEPAGE);
+#endif
+  // On a mapping that nobody writes to, this takes nothing but the pages. Both are only hints.
+  ::madvise(whole, end - begin, MADV_DONTNEED);
 }
 
 Status MappedFile::unchanged() const {

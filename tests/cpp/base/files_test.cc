@@ -231,6 +231,33 @@ TEST(MappedFile, DroppedPagesComeBackWhileOthersRead) {
   EXPECT_EQ(bytes.back(), std::byte{'a'});
 }
 
+// Bytes of the file that are this process's memory.
+size_t resident(const std::string& path) {
+  std::ifstream maps("/proc/self/smaps");
+  size_t sum = 0;
+  bool ours = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(" kB") == std::string::npos) ours = line.ends_with(path);
+    if (ours && line.starts_with("Rss:")) sum += std::stoul(line.substr(4)) << 10;
+  }
+  return sum;
+}
+
+// Where the page cache holds a file in large folios, one byte read beside them would bring 2 MiB back.
+TEST(MappedFile, DroppedPagesStayAwayWhenTheirNeighboursAreRead) {
+  const Folder folder;
+  const std::string path = folder / "data";
+  constexpr size_t kPart = size_t{1} << 20, kParts = 16, kKept = 4096;
+  std::ofstream(path) << std::string(kParts * kPart, 'a');
+  const auto file = MappedFile::open(path);
+  const auto bytes = (*file)->bytes();
+  ASSERT_TRUE(std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{'a'}; }));
+  if (resident(path) == 0) GTEST_SKIP() << "no /proc/self/smaps";
+  for (size_t i = 0; i < kParts; ++i) (*file)->drop(bytes.data() + i * kPart, kPart - kKept);
+  for (size_t i = 1; i <= kParts; ++i) ASSERT_EQ(bytes[i * kPart - 1], std::byte{'a'});
+  EXPECT_LE(resident(path), kParts * kPart / 4);
+}
+
 TEST(MappedFile, RefusesWhatIsNoFile) {
   const Folder folder;
   std::ofstream(folder / "empty").close();
