@@ -50,6 +50,34 @@ TEST(FoldedConstants, AreOneForAllShapes) {
   EXPECT_EQ(model->constants().prepared.entries(), packed);
 }
 
+// The scale and the shift of a normalisation become weights and bias of each plan, and are packed together.
+TEST(FoldedConstants, ANormalisedConvolutionIsPackedOnceForAllPictures) {
+  GraphBuilder b;
+  auto x = b.input("x", DType::float32, {{1, ""}, {3, ""}, {-1, "h"}, {-1, "w"}});
+  int64_t given = 3;
+  for (const int64_t made : {32, 64, 64}) {
+    const auto filters = b.constant(ramp({made, given, 3, 3}, 1e-4F));
+    const std::vector<int64_t> strides(2, made / given > 1 ? 1 : 2);
+    const auto sum =
+        b.node("Conv", {x, filters}, {{"pads", std::vector<int64_t>(4, 1)}, {"strides", strides}});
+    const auto scaled = b.node("Mul", {sum, b.constant(ramp({1, made, 1, 1}, 0.01F))});
+    x = b.node("Relu", {b.node("Add", {scaled, b.constant(ramp({1, made, 1, 1}, 0.1F))})});
+    given = made;
+  }
+  b.output(b.node("GlobalAveragePool", {x}), "y");
+  const auto model = model_of(b.data());
+  const auto session = *model->session({});
+  const auto run = [&](int64_t size) {
+    const std::vector<NamedValue> in{{"x", ramp({1, 3, size, size + 3}, 1e-3F)}};
+    ASSERT_TRUE(session->run(in).ok());
+  };
+  for (const int64_t size : {10, 60}) run(size);  // small pictures and large may be computed in two ways
+  const int64_t packed = model->constants().prepared.bytes();
+  ASSERT_GT(packed, 0);
+  for (int64_t size = 10; size < 60; size += 3) run(size);
+  EXPECT_LE(model->constants().prepared.bytes(), 2 * packed);
+}
+
 TEST(FoldedConstants, ResultsAreThoseOfAPlanOfItsOwn) {
   const auto model = *Model::create(network());
   const auto session = *model->session({});

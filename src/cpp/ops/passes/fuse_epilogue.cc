@@ -147,6 +147,23 @@ class Chain {
     return std::ranges::any_of(readers, [&](int n) { return program_.nodes[n].op->name == "Round"; });
   }
 
+  // Weights are [M, ...] for a convolution and [..., N] for a product. Loops without a division: with one for
+  // each weight, this was half of what a plan of convolutions took (3 ms of 572,000 weights).
+  Result<Tensor> scaled_weights(const Tensor& weights, const std::vector<float>& factors) const {
+    WALLE_ASSIGN(Tensor scaled, Tensor::allocate(DType::float32, weights.shape()));
+    const auto from = weights.as<float>();
+    const auto to = scaled.as_mutable<float>();
+    const size_t n = factors.size();
+    const size_t together = from.size() / n;  // of a convolution: weights of one channel
+    if (conv_)
+      for (size_t c = 0; c < n; ++c)
+        for (size_t i = c * together; i < (c + 1) * together; ++i) to[i] = from[i] * factors[c];
+    else
+      for (size_t row = 0; row < from.size(); row += n)
+        for (size_t c = 0; c < n; ++c) to[row + c] = from[row + c] * factors[c];
+    return scaled;
+  }
+
   Status scale(int reader, Ref other, bool divide) {
     // Where a float layer is quantised, its result is divided, and no sum was exact before.
     if (!divide && rounded_next(reader)) return {};
@@ -162,12 +179,7 @@ class Chain {
     if (divide)
       for (float& f : factors) f = 1 / f;
     for (size_t i = 0; i < shifted.size(); ++i) shifted[i] *= factors[i];
-    WALLE_ASSIGN(Tensor scaled, Tensor::allocate(DType::float32, weights.shape));
-    const auto from = weights.constant->as<float>();
-    const auto to = scaled.as_mutable<float>();
-    // Weights are [M, ...] for a convolution and [..., N] for a product.
-    const size_t run = conv_ ? from.size() / factors.size() : 1;  // weights of one channel that lie together
-    for (size_t i = 0; i < from.size(); ++i) to[i] = from[i] * factors[i / run % factors.size()];
+    WALLE_ASSIGN(Tensor scaled, scaled_weights(*weights.constant, factors));
     node_.inputs[kWeights] = add_constant(std::move(scaled));
     if (node_.inputs[kBias] >= 0) {
       WALLE_ASSIGN(node_.inputs[kBias], constant_vector(shifted));
