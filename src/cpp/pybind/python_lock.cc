@@ -75,11 +75,7 @@ PythonStays::~PythonStays() {
   if (entered_) leave();
 }
 
-[[gnu::hot]] PythonUnlocked::~PythonUnlocked() {
-  if (thread_ == main_thread) {
-    PyEval_RestoreThread(thread_);
-    return;
-  }
+[[gnu::hot]] void PythonUnlocked::come_back() {
   if (!enter()) stay();
   PyEval_RestoreThread(thread_);
   leave();

@@ -12,20 +12,25 @@
 
 namespace walle::pybind {
 
-// Lives around one call; made and destroyed with Python's lock. Inline, as every call makes one.
+// Lives around one call; destroyed with Python's lock. Inline, as every call makes one.
 class Signals : public vm::Attention {
  public:
-  Signals() : on_main_thread_(on_main_thread()), outer_(innermost_) {
-    if (on_main_thread_) innermost_ = this;
-  }
+  Signals() = default;
   ~Signals() override {
-    if (on_main_thread_) innermost_ = outer_;
+    if (attended_) innermost_ = outer_;
   }
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // What the call shall attend to: nullptr on any other thread, where Python runs no handlers.
-  vm::Attention* attention() { return on_main_thread_ ? this : nullptr; }
+  // What the call shall attend to; once, when it begins. nullptr on any thread but the main one: Python runs
+  // no handlers there. The lock that is given away for the call knows its thread already.
+  vm::Attention* attention(const PythonUnlocked& unlocked) {
+    if (!unlocked.on_main_thread()) return nullptr;
+    attended_ = true;
+    outer_ = innermost_;
+    innermost_ = this;
+    return this;
+  }
   bool must_stop() override;
   // After the call.
   void rethrow() {
@@ -40,8 +45,8 @@ class Signals : public vm::Attention {
   // The main thread's alone: no need for a thread's own variable, whose address takes a call to find.
   static Signals* innermost_;
 
-  bool on_main_thread_;
-  Signals* outer_;
+  bool attended_ = false;
+  Signals* outer_ = nullptr;
   std::optional<pybind11::error_already_set> raised_;
 };
 

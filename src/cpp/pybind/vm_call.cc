@@ -96,7 +96,7 @@ PyObject* answer_of(const Isolate& isolate, const wvm_result& result) {
   Signals signals;
   {
     const PythonUnlocked unlocked;
-    outcome = isolate.invoke(module, function, values, signals.attention());
+    outcome = isolate.invoke(module, function, values, signals.attention(unlocked));
   }
   signals.rethrow();
   return finish(outcome).release().ptr();
@@ -120,7 +120,7 @@ PyObject* answer_of(const Isolate& isolate, const wvm_result& result) {
   Signals signals;
   {
     const PythonUnlocked unlocked;
-    isolate.invoke_plain(module, function, {plain.data(), count}, answer.result, signals.attention());
+    isolate.invoke_plain(module, function, {plain.data(), count}, answer.result, signals.attention(unlocked));
   }
   signals.rethrow();
   return answer_of(isolate, answer.result);

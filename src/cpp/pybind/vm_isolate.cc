@@ -23,8 +23,11 @@ py::object run_source(Isolate& self, const std::string& text, const std::string&
                       const std::string& file) {
   unwrap(vm::refuse_forked_child("Isolate.run"));
   Signals signals;
-  const vm::Outcome outcome =
-      without_python([&] { return self.run({module, file, text, false}, signals.attention()); });
+  vm::Outcome outcome;
+  {
+    const PythonUnlocked unlocked;
+    outcome = self.run({module, file, text, false}, signals.attention(unlocked));
+  }
   signals.rethrow();
   return finish(outcome);
 }

@@ -134,12 +134,7 @@ std::string_view text_of(PyObject* text) {
   refuse_argument("text with half of a surrogate pair", "text that UTF-8 can hold");
 }
 
-[[gnu::hot]] int64_t integer_of(PyObject* integer) {
-  int overflow = 0;
-  const long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
-  if (overflow != 0) refuse_argument("an integer beyond 64 bits", "an integer of at most 64 bits");
-  return number;
-}
+void refuse_large_integer() { refuse_argument("an integer beyond 64 bits", "an integer of at most 64 bits"); }
 
 // Memory that was read-only on its way in is read-only on its way out.
 py::object array_to_python(const Tensor& tensor) {

@@ -21,7 +21,14 @@ constexpr py::ssize_t kLargeBytes = 64 << 10;
 [[noreturn]] void refuse_argument(const std::string& given, const std::string& expected);
 // Borrowed from the object.
 std::string_view text_of(PyObject* text);
-int64_t integer_of(PyObject* integer);
+[[noreturn]] void refuse_large_integer();
+inline int64_t integer_of(PyObject* integer) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
+  if (overflow != 0) [[unlikely]]
+    refuse_large_integer();
+  return number;
+}
 
 // Gives what the visitor's member for the object's kind gives: none(), boolean(bool), integer(int64_t),
 // real(double), text(string_view), and bytes, sequence, dict and array with the object itself, which a

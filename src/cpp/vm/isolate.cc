@@ -184,7 +184,7 @@ template <class Run>
   if (timed) Watchdog::instance().arm(*body_->watched, limits_.wall_ms, limits_.cpu_ms);
   if (attention != nullptr) {
     body_->context.attention = attention;
-    Watchdog::instance().attend(*body_->watched);
+    Watchdog::attend(*body_->watched);
   }
   run(&result);
   if (attention != nullptr) {
@@ -205,9 +205,7 @@ template <class Run>
   });
 }
 
-[[gnu::hot]] void Isolate::release(wvm_result& result) const {
-  if (result.arena != nullptr || result.value.kind >= WVM_STR) vm_->api().release_result(&result);
-}
+[[gnu::hot]] void Isolate::release_held(wvm_result& result) const { vm_->api().release_result(&result); }
 
 void Isolate::show_sources(Failure& failure) const {
   for (Frame& frame : failure.traceback) {

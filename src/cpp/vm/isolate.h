@@ -60,7 +60,9 @@ class Isolate {
   // release().
   void invoke_plain(const char* module, const char* function, std::span<const wvm_value> args,
                     wvm_result& result, Attention* attention = nullptr);
-  void release(wvm_result& result) const;
+  void release(wvm_result& result) const {
+    if (result.arena != nullptr || result.value.kind >= WVM_STR) release_held(result);
+  }
   // `result` as an Outcome, with the lines of the sources that the host has.
   Outcome outcome_of(const wvm_result& result) const;
   // Full flavour: runs source text as module `source.name`.
@@ -80,6 +82,7 @@ class Isolate {
   template <class Run>
   void guarded(wvm_result& result, Attention* attention, const Run& run);
   Outcome taken(wvm_result& result) const;
+  void release_held(wvm_result& result) const;
 
   std::shared_ptr<const Vm> vm_;
   Limits limits_;

@@ -44,12 +44,12 @@ class Watchdog {
   void disarm(Watched& watched);
   // The call that begins now is nudged every tenth of a second, until it ends. Both are paid by every call on
   // Python's main thread: two plain stores and a load, as long as the watchdog ticks.
-  void attend(Watched& watched) {
+  static void attend(Watched& watched) {
     watched.attended_.store(true, std::memory_order_relaxed);
     // In this order for whoever looks at this thread; tick() says what makes the order of others not matter.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (ticking_.load(std::memory_order_relaxed) != Ticking::yes) [[unlikely]]
-      start_ticking();
+      instance().start_ticking();
   }
   static void unattend(Watched& watched) { watched.attended_.store(false, std::memory_order_relaxed); }
 
@@ -69,7 +69,8 @@ class Watchdog {
   std::condition_variable wake_;
   std::vector<Watched*> watched_;
   std::atomic<int64_t> next_{INT64_MAX};
-  std::atomic<Ticking> ticking_{Ticking::no};
+  // The one watchdog's, apart from it: to find it, every call would ask whether it has been made.
+  static inline std::atomic<Ticking> ticking_{Ticking::no};
   int64_t next_tick_ = 0;
   int64_t quiet_at_ = 0;
   bool started_ = false;
