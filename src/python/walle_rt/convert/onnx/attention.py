@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import FunctionProto, helper
 
-from .functions import schema_function
+from .functions import Call, schema_function
 from .heads import heads_first, join_heads, split_heads
 from .node import Node
 from .rules import rule
@@ -44,7 +44,7 @@ def attention(node: Node) -> None:
     function = schema_function(walk.types, node.scope, "Attention", "", newest, inputs, given, wanted)
     if function is None:
         raise UnsupportedError("this version of onnx has no function body for it")
-    made = walk.inline(_with_zeros(function), node.scope, inputs, attributes, wanted, node.name)
+    made = walk.inline(_with_zeros(function), Call(node.scope, inputs, attributes, wanted, node.name))
     if flat and made[0] != NONE:
         made[0] = join_heads(node, heads_first(node, made[0]))
     node.result(*made)

@@ -19,7 +19,7 @@ from ...values import Array
 from .attributes import as_proto, native_attribute
 from .element_types import BY_NAME
 from .external import DataFolder
-from .functions import schema_function
+from .functions import Call, schema_function
 from .scope import NONE, Scope
 from .types import Key, Produced, Types
 from .unsupported import UnsupportedError
@@ -49,16 +49,7 @@ class Emitter(ABC):
         """Convert a graph (the main one or a body) into ``scope``'s builder."""
 
     @abstractmethod
-    def inline(
-        self,
-        function: FunctionProto,
-        scope: Scope,
-        inputs: list[int],
-        attributes: dict[str, AttributeProto],
-        outputs: int,
-        name: str,
-        outer: Scope | None = None,
-    ) -> list[int]:
+    def inline(self, function: FunctionProto, call: Call) -> list[int]:
         """Convert a function's body in place of a call; returns the values of its outputs."""
 
     def builder(self, name: str) -> _core.GraphBuilder:
@@ -105,7 +96,7 @@ class Emitter(ABC):
         function = schema_function(self.types, scope, op, "", self.newest, inputs, attributes, outputs)
         if function is None:
             raise UnsupportedError(f"{op} is not in the native table and ONNX gives no function body for it")
-        return self.inline(function, scope, inputs, {a.name: a for a in attributes}, outputs, name)
+        return self.inline(function, Call(scope, inputs, {a.name: a for a in attributes}, outputs, name))
 
     def name_value(self, scope: Scope, value: int, name: str) -> None:
         """Give a computed value the name the model has for it."""

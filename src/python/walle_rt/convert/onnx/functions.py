@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import onnx
@@ -11,6 +12,18 @@ from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 from .scope import NONE, Scope
 from .types import Types, type_of
 from .unsupported import UnsupportedError
+
+
+@dataclass(frozen=True)
+class Call:
+    """A place in the model where a function's body is to stand."""
+
+    scope: Scope
+    inputs: list[int]
+    attributes: dict[str, AttributeProto]
+    outputs: int  # how many of the function's are wanted
+    name: str
+    outer: Scope | None = None  # whose names the body may use beside its own
 
 
 def schema_function(

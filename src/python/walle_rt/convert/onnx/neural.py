@@ -38,7 +38,7 @@ def group_normalization_18(node: Node) -> None:
     function = schema_function(walk.types, node.scope, node.op, "", node.opset, node.inputs, attributes, 1)
     if function is None:
         raise UnsupportedError("this version of onnx has no function body for it")
-    node.result(*walk.inline(function, node.scope, node.inputs, node.attributes, 1, node.name))
+    node.inline(function)
 
 
 @rule("RoiAlign", below=16)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TypeProto, helper
+from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, helper
 
 from ...values import Array
 from .element_types import BY_NAME, DTYPES
 from .emit import Emitter
+from .functions import Call
 from .scope import NONE, Scope
 from .types import element_type, rank_of, type_of
 from .unsupported import UnsupportedError
@@ -111,6 +112,12 @@ class Node:
         attributes = {**self.remaining(*dropped), **more}
         chosen = self.inputs if inputs is None else inputs
         self.result(*self.emit_many(op or self.op, chosen, attributes, max(len(self.outputs), 1)))
+
+    def inline(self, function: FunctionProto, outer: Scope | None = None) -> None:
+        """Put a function's body in the node's place, and bind its outputs."""
+        wanted = max(len(self.outputs), 1)
+        call = Call(self.scope, self.inputs, self.attributes, wanted, self.name, outer)
+        self.result(*self.walk.inline(function, call))
 
     def ints(self, values: Sequence[int]) -> int:
         """A rank-1 int64 constant."""

@@ -16,9 +16,8 @@ def optional(node: Node) -> None:
 @rule("SequenceMap")
 def sequence_map(node: Node) -> None:
     """Expanded through ONNX's function body, whose loop may use the caller's names."""
-    walk = node.walk
     function = schema_function(
-        walk.types,
+        node.walk.types,
         node.scope,
         node.op,
         "",
@@ -28,7 +27,4 @@ def sequence_map(node: Node) -> None:
         len(node.outputs),
     )
     assert function is not None
-    wanted = len(node.outputs)
-    node.result(
-        *walk.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name, outer=node.scope)
-    )
+    node.inline(function, outer=node.scope)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
+from onnx import FunctionProto, GraphProto, NodeProto, TypeProto
 
 from ... import _core
 from ..report import Report, refuse
 from .emit import Emitter
 from .external import DataFolder
+from .functions import Call
 from .graph_ends import GraphEnds
 from .node import Node
 from .order import in_order
@@ -83,7 +84,7 @@ class Walk(Emitter):
         """Convert one node: a function of the model, a rule, or taken over as it is."""
         local = self.functions.get((node.proto.domain, node.op))
         if local is not None:
-            self._call(local, node)
+            node.inline(local)
             return
         known = find_string_rule(node, domain) or find_rule(domain, node.op, node.opset)
         if known is None and domain not in _NATIVE_DOMAINS:
@@ -105,51 +106,36 @@ class Walk(Emitter):
                 scope.names[output] = value
                 self.types.known[scope.key(value)] = None
 
-    def _call(self, function: FunctionProto, node: Node) -> None:
-        """Inline a call of one of the model's own functions."""
-        wanted = max(len(node.outputs), 1)
-        node.result(*self.inline(function, node.scope, node.inputs, node.attributes, wanted, node.name))
-
-    def inline(
-        self,
-        function: FunctionProto,
-        scope: Scope,
-        inputs: list[int],
-        attributes: dict[str, AttributeProto],
-        outputs: int,
-        name: str,
-        outer: Scope | None = None,
-    ) -> list[int]:
+    def inline(self, function: FunctionProto, call: Call) -> list[int]:
         """Convert a function's body in place of a call; returns the values of its outputs."""
-        if scope.call_depth >= _MAX_CALLS:
+        inputs = call.inputs
+        if call.scope.call_depth >= _MAX_CALLS:
             raise refuse(
-                f"function calls nested {scope.call_depth} deep",
+                f"function calls nested {call.scope.call_depth} deep",
                 f"at most {_MAX_CALLS}",
-                f"node '{name}'",
+                f"node '{call.name}'",
                 "remove the recursion between functions",
             )
         if len(inputs) > len(function.input):
             raise refuse(
                 f"{len(inputs)} inputs to function '{function.name}'",
                 f"at most {len(function.input)}",
-                f"node '{name}'",
+                f"node '{call.name}'",
                 "check the model with onnx.checker",
             )
-        inner = self._function_scope(function, scope, attributes, name)
-        inner.fallback = outer
+        inner = self._function_scope(function, call)
         for index, formal in enumerate(function.input):
             inner.names[formal] = inputs[index] if index < len(inputs) else NONE
         self._nodes(function.node, inner)
-        return [inner.lookup(o, name) for o in list(function.output)[:outputs]]
+        return [inner.lookup(o, call.name) for o in list(function.output)[: call.outputs]]
 
-    def _function_scope(
-        self, function: FunctionProto, scope: Scope, attributes: dict[str, AttributeProto], name: str
-    ) -> Scope:
-        given = {a.name: a for a in function.attribute_proto} | attributes
+    def _function_scope(self, function: FunctionProto, call: Call) -> Scope:
+        given = {a.name: a for a in function.attribute_proto} | call.attributes
         opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in function.opset_import}
-        opsets = opsets or scope.opsets
-        opsets.setdefault("", scope.opsets[""])
-        inner = Scope(scope.builder, self.types, opsets=opsets, prefix=f"{name}/", attributes=given)
-        inner.depth = scope.depth
-        inner.call_depth = scope.call_depth + 1
+        opsets = opsets or call.scope.opsets
+        opsets.setdefault("", call.scope.opsets[""])
+        inner = Scope(call.scope.builder, self.types, opsets=opsets, prefix=f"{call.name}/", attributes=given)
+        inner.depth = call.scope.depth
+        inner.call_depth = call.scope.call_depth + 1
+        inner.fallback = call.outer
         return inner
