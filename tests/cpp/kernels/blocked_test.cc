@@ -97,7 +97,8 @@ TEST_F(BlockedRandom, ComesBackAsItWas) {
 
 TEST_F(BlockedRandom, ConvolutionsMatchTheDefinition) {
   for (int round = 0; round < 120 && !HasFailure(); ++round) {
-    ConvShape s{.n = between(1, 2), .c = between(1, 40), .m = between(1, 70)};
+    ConvShape s;
+    s.n = between(1, 2), s.c = between(1, 40), s.m = between(1, 70);
     const bool depthwise = round % 3 == 0;
     if (depthwise) {
       s.m = s.groups = s.c = between(2, 40);
@@ -149,7 +150,8 @@ TEST_F(BlockedRandom, ConvolutionsMatchTheDefinition) {
 // The first layer of a network: rows in, blocks out.
 TEST_F(BlockedRandom, ConvolutionsFromRowsMatchTheDefinition) {
   for (int round = 0; round < 120 && !HasFailure(); ++round) {
-    ConvShape s{.n = between(1, 2), .c = between(1, kMostRowChannels), .m = between(1, 70)};
+    ConvShape s;
+    s.n = between(1, 2), s.c = between(1, kMostRowChannels), s.m = between(1, 70);
     // Every sixth window is a patch: as wide as its stride, of more terms than one chain.
     const bool patch = round % 6 == 0;
     s.kh = patch ? between(8, 12) : between(1, 7);
@@ -192,23 +194,28 @@ TEST_F(BlockedRandom, ConvolutionsFromRowsMatchTheDefinition) {
 }
 
 TEST_F(BlockedRandom, OnlyFewChannelsAreReadFromRows) {
-  EXPECT_TRUE(row_conv_fits({.c = kMostRowChannels, .m = 16, .kh = 3, .kw = 3}));
-  EXPECT_FALSE(row_conv_fits({.c = kMostRowChannels + 1, .m = 16, .kh = 3, .kw = 3}));
-  EXPECT_FALSE(row_conv_fits({.c = 4, .m = 4, .kh = 3, .kw = 3, .groups = 4}));
+  ConvShape s{{.kh = 3, .kw = 3}};
+  s.m = 16;
+  s.c = kMostRowChannels;
+  EXPECT_TRUE(row_conv_fits(s));
+  s.c = kMostRowChannels + 1;
+  EXPECT_FALSE(row_conv_fits(s));
+  s.c = s.m = s.groups = 4;
+  EXPECT_FALSE(row_conv_fits(s));
 }
 
 TEST_F(BlockedRandom, PoolsMatchTheDefinition) {
   for (int round = 0; round < 60 && !HasFailure(); ++round) {
-    PoolShape s{.h = between(1, 20),
-                .w = between(1, 20),
-                .kh = between(1, 4),
-                .kw = between(1, 4),
-                .sh = between(1, 3),
-                .sw = between(1, 3),
-                .dh = between(1, 2),
-                .dw = between(1, 2),
-                .mean = round % 2 == 0,
-                .count_padding = round % 4 == 0};
+    PoolShape s{{.h = between(1, 20),
+                 .w = between(1, 20),
+                 .kh = between(1, 4),
+                 .kw = between(1, 4),
+                 .sh = between(1, 3),
+                 .sw = between(1, 3),
+                 .dh = between(1, 2),
+                 .dw = between(1, 2)}};
+    s.mean = round % 2 == 0;
+    s.count_padding = round % 4 == 0;
     const int64_t n = between(1, 2), c = between(1, 40);
     s.channels = n * c;
     s.pt = s.pb = between(0, s.kh - 1);
@@ -261,7 +268,8 @@ TEST_F(BlockedRandom, MeansAndScalesMatchTheDefinition) {
 }
 
 TEST(BlockedConv, FitsDenseWindowsAndSquareDepthwiseOnes) {
-  ConvShape s{.c = 32, .h = 9, .w = 9, .m = 32, .oh = 9, .ow = 9, .kh = 3, .kw = 3, .pt = 1, .pl = 1};
+  ConvShape s{{.h = 9, .w = 9, .oh = 9, .ow = 9, .kh = 3, .kw = 3, .pt = 1, .pl = 1}};
+  s.c = s.m = 32;
   EXPECT_TRUE(blocked_conv_fits(s, Isa::scalar));
   s.groups = 32;
   EXPECT_TRUE(blocked_conv_fits(s, Isa::scalar));
@@ -286,7 +294,8 @@ TEST(BlockedConv, FitsDenseWindowsAndSquareDepthwiseOnes) {
 
 // Groups do not see each other: what is not a number stays in its own.
 TEST(BlockedConv, GroupsKeepTheirNaNs) {
-  ConvShape s{.c = 32, .h = 5, .w = 9, .m = 32, .oh = 5, .ow = 9, .kh = 3, .kw = 3, .pt = 1, .pl = 1};
+  ConvShape s{{.h = 5, .w = 9, .oh = 5, .ow = 9, .kh = 3, .kw = 3, .pt = 1, .pl = 1}};
+  s.c = s.m = 32;
   for (const int64_t groups : {2, 8}) {
     s.groups = groups;
     auto x = random_floats(s.c * s.h * s.w, 1);
@@ -307,7 +316,8 @@ TEST(BlockedConv, GroupsKeepTheirNaNs) {
 // their own, which take as long as tiles of two.
 TEST(BlockedConv, WorkLeavesOutThePaddingAndCountsLonePixelsTwice) {
   constexpr double kLone = 2 * (4 + 6 + 4);
-  const ConvShape s{.c = 16, .h = 7, .w = 7, .m = 16, .oh = 7, .ow = 7, .kh = 3, .kw = 3, .pt = 1, .pl = 1};
+  ConvShape s{{.h = 7, .w = 7, .oh = 7, .ow = 7, .kh = 3, .kw = 3, .pt = 1, .pl = 1}};
+  s.c = s.m = 16;
   EXPECT_DOUBLE_EQ(blocked_work(make_blocked_conv(s, Isa::scalar)).flops, 2.0 * (361 + kLone) * 16 * 16);
 }
 

@@ -13,7 +13,7 @@ namespace walle::kernels {
 namespace {
 
 ConvShape shape_of(int64_t n, int64_t c, int64_t h, int64_t w, int64_t m) {
-  return {.n = n, .c = c, .h = h, .w = w, .m = m, .oh = h, .ow = w};
+  return {{.h = h, .w = w, .oh = h, .ow = w}, n, c, m};
 }
 
 std::vector<float> run(const ConvShape& s, Isa isa, const std::vector<float>& x,

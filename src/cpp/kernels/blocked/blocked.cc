@@ -63,28 +63,17 @@ void blocked_pool(const BlockedTable& table, const BlockedShape& image, const Po
   for (int64_t c = 0; s.mean && c < s.ow; ++c) cols.push_back(static_cast<float>(pool_divisor(one, 0, c)));
   const int64_t grain = items_of(kVectorGrain, s.ow * s.kh * s.kw * kBlock);
   parallel_ranges(image.blocks() * s.oh, grain, threads, [&](int64_t begin, int64_t end) {
+    BlockedPool task{s};
+    task.row_counts = s.mean ? rows.data() : nullptr;
+    task.col_counts = s.mean ? cols.data() : nullptr;
     while (begin < end) {
       const int64_t block = begin / s.oh;
-      const int64_t row = begin % s.oh;
-      const int64_t count = std::min(end - begin, s.oh - row);
-      table.pool({.x = x + block * s.h * s.w * kBlock,
-                  .h = s.h,
-                  .w = s.w,
-                  .ow = s.ow,
-                  .kh = s.kh,
-                  .kw = s.kw,
-                  .sh = s.sh,
-                  .sw = s.sw,
-                  .dh = s.dh,
-                  .dw = s.dw,
-                  .pt = s.pt,
-                  .pl = s.pl,
-                  .row = row,
-                  .end = row + count,
-                  .row_counts = s.mean ? rows.data() : nullptr,
-                  .col_counts = s.mean ? cols.data() : nullptr,
-                  .y = y + block * s.oh * s.ow * kBlock});
-      begin += count;
+      task.x = x + block * s.h * s.w * kBlock;
+      task.y = y + block * s.oh * s.ow * kBlock;
+      task.row = begin % s.oh;
+      task.end = std::min(task.row + end - begin, s.oh);
+      table.pool(task);
+      begin += task.end - task.row;
     }
   });
 }

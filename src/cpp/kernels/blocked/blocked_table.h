@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernels/activation.h"
+#include "kernels/window_shape.h"
 
 namespace walle::kernels {
 
@@ -56,10 +57,8 @@ struct BlockedDepthwise {
 };
 
 // Rows of outputs of one block of channels.
-struct BlockedPool {
+struct BlockedPool : WindowShape {
   const float* x = nullptr;
-  int64_t h = 0, w = 0, ow = 0;
-  int64_t kh = 1, kw = 1, sh = 1, sw = 1, dh = 1, dw = 1, pt = 0, pl = 0;
   int64_t row = 0, end = 0;
   const float* row_counts = nullptr;  // of a mean: what it divides by is a row's count times a column's
   const float* col_counts = nullptr;  // null: the maximum

@@ -9,17 +9,14 @@
 
 #include "kernels/conv/conv_table.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/window_shape.h"
 
 namespace walle::kernels {
 
 const ConvTable& conv_table(Isa isa);
 
-// Named as in the formulas: kernel, stride, dilation, and padding at the top and on the left. What lies below
-// and on the right follows from the output's size.
-struct ConvShape {
-  int64_t n = 1, c = 1, h = 1, w = 1;  // input
-  int64_t m = 1, oh = 1, ow = 1;       // output
-  int64_t kh = 1, kw = 1, sh = 1, sw = 1, dh = 1, dw = 1, pt = 0, pl = 0;
+struct ConvShape : WindowShape {
+  int64_t n = 1, c = 1, m = 1;  // images, and channels of the input and of the output
   int64_t groups = 1;
 
   int64_t taps() const { return kh * kw; }

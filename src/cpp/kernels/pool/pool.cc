@@ -48,21 +48,8 @@ int64_t pool_divisor(const PoolShape& s, int64_t oh, int64_t ow) {
 
 Pool make_pool(const PoolShape& s, Isa isa) {
   // Only its planes are used, so that any depthwise convolution of the same window will do.
-  const ConvShape window{.c = 2,
-                         .h = s.h,
-                         .w = s.w,
-                         .m = 2,
-                         .oh = s.oh,
-                         .ow = s.ow,
-                         .kh = s.kh,
-                         .kw = s.kw,
-                         .sh = s.sh,
-                         .sw = s.sw,
-                         .dh = s.dh,
-                         .dw = s.dw,
-                         .pt = s.pt,
-                         .pl = s.pl,
-                         .groups = 2};
+  ConvShape window{s};
+  window.c = window.m = window.groups = 2;
   Pool p{.shape = s, .table = &pool_table(isa), .planes = make_conv(window, isa), .factor = {}};
   if (!s.mean) {
     p.in_place = s.dh == 1 && s.dw == 1 && s.sw <= 2;
@@ -88,19 +75,7 @@ void run_images(const Pool& p, const float* x, float* y, int threads, std::byte*
     // Once for all channels: only the columns of the image are written again.
     std::fill_n(line, plane_floats(p), -std::numeric_limits<float>::infinity());
     for (int64_t c = s.channels * share / shares; c < s.channels * (share + 1) / shares; ++c)
-      p.table->max_image({.image = x + c * s.h * s.w,
-                          .h = s.h,
-                          .w = s.w,
-                          .pt = s.pt,
-                          .pl = s.pl,
-                          .kh = s.kh,
-                          .kw = s.kw,
-                          .sh = s.sh,
-                          .sw = s.sw,
-                          .oh = s.oh,
-                          .ow = s.ow,
-                          .line = line,
-                          .out = y + c * s.oh * s.ow});
+      p.table->max_image({s, x + c * s.h * s.w, line, y + c * s.oh * s.ow});
   });
 }
 }  // namespace

@@ -12,12 +12,9 @@ namespace walle::kernels {
 
 const PoolTable& pool_table(Isa isa);
 
-// Named as in ConvShape; the bottom and right padding decide what a mean counts.
-struct PoolShape {
-  int64_t channels = 1;  // batch times channels
-  int64_t h = 1, w = 1, oh = 1, ow = 1;
-  int64_t kh = 1, kw = 1, sh = 1, sw = 1, dh = 1, dw = 1;
-  int64_t pt = 0, pl = 0, pb = 0, pr = 0;
+struct PoolShape : WindowShape {
+  int64_t channels = 1;    // batch times channels
+  int64_t pb = 0, pr = 0;  // padding at the bottom and on the right, of which a mean knows what counts
   bool mean = false;
   bool count_padding = false;  // the mean's divisor counts padding (never what lies beyond it)
 };

@@ -2,7 +2,7 @@
 // and function pointers: shared by files of different flags.
 #pragma once
 
-#include <cstdint>
+#include "kernels/window_shape.h"
 
 namespace walle::kernels {
 
@@ -19,11 +19,8 @@ struct PoolTask {
 // Maxima of one channel as it lies: windows without dilation, columns with a stride of 1 or 2. The maximum of
 // rows comes first, into a line that has -infinity around it, then that of columns: 3 x 3 with a stride of 2
 // takes 1.5 loads a column instead of 9 after a copy into planes.
-struct MaxPoolTask {
+struct MaxPoolTask : WindowShape {
   const float* image = nullptr;
-  int64_t h = 0, w = 0, pt = 0, pl = 0;
-  int64_t kh = 0, kw = 0, sh = 0, sw = 0;
-  int64_t oh = 0, ow = 0;
   float* line = nullptr;  // as long as windows and whole vectors read, -infinity outside of [pl, pl + w)
   float* out = nullptr;   // oh x ow, dense
 };
