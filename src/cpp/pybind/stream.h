@@ -46,6 +46,6 @@ class Contents {
   std::deque<std::string> texts_;
 };
 
-py::dict event_dict(const stream::Event& event, const stream::Catalog& catalog);
+py::tuple event_tuple(const stream::Event& event, const stream::Catalog& catalog);
 
 }  // namespace walle::pybind

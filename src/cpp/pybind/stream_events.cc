@@ -1,4 +1,4 @@
-// Events as Python sees them: a dict of names and contents.
+// Events as Python sees them: the fields of walle_rt.stream.Event, in order.
 #include "pybind/stream.h"
 
 namespace walle::pybind {
@@ -72,22 +72,13 @@ std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, co
   return values_;
 }
 
-py::dict event_dict(const Event& event, const Catalog& catalog) {
+py::tuple event_tuple(const Event& event, const Catalog& catalog) {
   const EventDecl& declared = catalog.events()[event.event];
   py::dict contents;
   for (size_t i = 0; i < event.contents.size(); ++i)
     if (event.contents[i].present) contents[py::str(declared.fields[i].name)] = object_of(event.contents[i]);
-  py::dict out;
-  out["seq"] = event.seq;
-  out["event"] = declared.name;
-  out["page"] = page_name(catalog, event);
-  out["ts"] = event.ts;
-  out["session"] = event.session;
-  out["page_instance"] = event.page_instance;
-  out["flags"] = event.flags;
-  out["contents"] = contents;
-  out["own_ts"] = event.own_ts;
-  return out;
+  return py::make_tuple(event.seq, declared.name, page_name(catalog, event), event.ts, event.session,
+                        event.page_instance, event.flags, contents, event.own_ts);
 }
 
 }  // namespace walle::pybind

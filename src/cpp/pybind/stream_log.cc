@@ -82,7 +82,7 @@ py::list read_log(EventLog& log, const GivenQuery& query, int64_t limit) {
   py::list out;
   unwrap(log.read(query_of(query), nullptr, [&](const Event& event) {
     if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
-    out.append(event_dict(event, log.catalog()));
+    out.append(event_tuple(event, log.catalog()));
     return true;
   }));
   return out;
@@ -94,7 +94,6 @@ py::dict log_report(const EventLog& log) {
   py::dict out;
   out["first_seq"] = found.journal.first_seq;
   out["last_seq"] = found.journal.last_seq;
-  out["lost"] = found.journal.lost;
   out["damage_offset"] = found.journal.damage_offset;
   out["damaged_segments"] = found.damaged_segments;
   out["mended_copies"] = found.mended_copies;

@@ -51,15 +51,26 @@ std::unique_ptr<Processor> open_processor(const std::string& directory, const Ca
   return unwrap(Processor::open(Env::system(), directory, catalog, std::move(options)));
 }
 
-uint64_t record(Processor& p, const std::string& name, const std::string& page, const py::object& contents,
-                std::optional<int64_t> ts, bool durable, bool on) {
+// Without a time given: now.
+Event event_at(Processor& p, const std::string& name, const std::string& page, std::optional<int64_t> ts,
+               bool on) {
   unwrap(p.log().check_process());
-  const int64_t when = ts ? *ts : Env::system().wall_us();
-  Event event = unwrap(event_by_name(p.catalog(), name, page, when, on));
+  return unwrap(event_by_name(p.catalog(), name, page, ts ? *ts : Env::system().wall_us(), on));
+}
+
+uint64_t record(Processor& p, const std::string& name, const std::string& page, const py::object& contents,
+                std::optional<int64_t> ts, bool durable) {
+  Event event = event_at(p, name, page, ts, false);
   Contents values;  // owns the texts that the event points to, until it is recorded
   event.contents = values.read(p.catalog(), event.event, contents);
   const py::gil_scoped_release released;
   return unwrap(p.record(event, durable)).seq;
+}
+
+uint64_t set_state(Processor& p, const std::string& state, bool on, std::optional<int64_t> ts) {
+  const Event event = event_at(p, "app_state", state, ts, on);
+  const py::gil_scoped_release released;
+  return unwrap(p.record(event, false)).seq;
 }
 
 void install(Processor& p, const std::string& name, const Triggers& triggers, uint32_t queue, int when_full,
@@ -110,7 +121,7 @@ py::list read_processor(Processor& p, uint64_t from_seq, int64_t limit) {
   py::list out;
   unwrap(p.log().read(from_seq, [&](const Event& event) {
     if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
-    out.append(event_dict(event, p.catalog()));
+    out.append(event_tuple(event, p.catalog()));
     return true;
   }));
   return out;
@@ -139,7 +150,8 @@ void bind_stream_processor(py::module_& m) {
                   py::arg("keys_of"), py::arg("page_instances"), py::arg("key_bytes"),
                   py::arg("offset_changes"), py::arg("checkpoint_events"))
       .def("record", record, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
-           py::arg("durable"), py::kw_only(), py::arg("on") = false)
+           py::arg("durable"))
+      .def("set_state", set_state, py::arg("state"), py::arg("on"), py::arg("ts"))
       .def(
           "advance",
           [](Processor& p, std::optional<int64_t> ts) {

@@ -18,39 +18,14 @@ _Firing = tuple[str, int, int, int, int, int]  # trigger, seq, time, start time,
 _Labels = Mapping[str, tuple[int, str]]  # column: (sensitivity, path)
 _Columns = tuple[dict[str, list[Any]], dict[str, tuple[int, str]], list[int]]  # columns, labels, support
 _Aggregate = tuple[str, str, str, int, float, float]  # function, column, out, k, low, high
+# as walle_rt.stream.Event
+_Event = tuple[int, str, str, int, int, int, int, dict[str, int | float | bool | str], int]
 _Loss = tuple[str, int, int, int, bool, int, str, str]  # as walle_rt.stream.Loss
 # from and to which number, from and to which time, session, page instance; all inclusive
 _Query = tuple[int, int | None, int | None, int | None, int | None, int | None]
 _Field = tuple[str, str, int, int]  # name, type, largest size, highest sensitivity
 # task, feature, fields, bytes and sends a day, minimum events, consent, expiry
 _Policy = tuple[str, str, Sequence[_Field], int, int, int, str, int]
-
-class _Event(TypedDict):
-    seq: int
-    event: str
-    page: str
-    ts: int
-    session: int
-    page_instance: int
-    flags: int
-    contents: dict[str, int | float | bool | str]
-    own_ts: int
-
-class _Report(TypedDict):
-    first_seq: int
-    last_seq: int
-    lost: int
-    damage_offset: int
-    damaged_segments: int
-    mended_copies: int
-    state_lost: bool
-    erased: int
-    repaired_times: int
-    late_events: int
-    rebased_clocks: int
-    unpaired_pages: int
-    closed_inner: int
-    overflowed_pages: int
 
 class _LedgerReport(TypedDict):
     lost: bool
@@ -125,7 +100,7 @@ class EventLog:
     def last_seq(self) -> int: ...
     def segment_bytes(self) -> int: ...
     def catalog(self) -> Catalog: ...
-    def report(self) -> _Report: ...
+    def report(self) -> dict[str, Any]: ...
 
 class Processor:
     """Log, catalogue and the triggers of all tasks as one object."""
@@ -152,16 +127,8 @@ class Processor:
         offset_changes: Sequence[tuple[int, int]],
         checkpoint_events: int,
     ) -> Processor: ...
-    def record(
-        self,
-        event: str,
-        page: str,
-        contents: _Contents,
-        ts: int | None,
-        durable: bool,
-        *,
-        on: bool = False,
-    ) -> int: ...
+    def record(self, event: str, page: str, contents: _Contents, ts: int | None, durable: bool) -> int: ...
+    def set_state(self, state: str, on: bool, ts: int | None) -> int: ...
     def advance(self, ts: int | None) -> None: ...
     def next_deadline(self) -> int | None: ...
     def install(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..stream._firing import NumberedFiring
+
 
 @dataclass(frozen=True)
 class TaskFailure:
@@ -38,12 +40,11 @@ class TaskFailure:
 
 
 @dataclass(frozen=True)
-class TaskResult:
+class TaskResult(NumberedFiring):
     """What one firing of a task has come to.
 
     Attributes:
         task: its name.
-        version: of the bundle that ran.
         number: of the firing: 1, 2, 3 ... of the task, the same after a crash; those that were dropped or
             folded count.
         key: a hash that no other firing of the device has.
@@ -54,6 +55,7 @@ class TaskResult:
         session: of the match, as for events.
         page_instance: likewise.
         coalesced: further firings that were folded into this one.
+        version: of the bundle that ran.
         value: what the task returned; None after a failure.
         error: why it failed, or None.
         rows: stored result rows.
@@ -66,17 +68,7 @@ class TaskResult:
         waited_us: from when the task had something to do to the begin of its first phase.
     """
 
-    task: str
     version: str
-    number: int
-    key: int
-    trigger: str
-    seq: int
-    ts: int
-    start_ts: int
-    session: int
-    page_instance: int
-    coalesced: int
     value: Any
     error: TaskFailure | None
     rows: int

@@ -217,7 +217,7 @@ class EventLog:
         ``where``: only those of a match, a session, a page instance or a time range.
         """
         for e in self._core.read(asked(from_seq, where), limit):
-            yield Event(**e)
+            yield Event(*e)
 
     def maintain(self) -> None:
         """Sync when due, move a half-full journal into a segment, remove what quota and age say."""
@@ -316,9 +316,7 @@ class EventLog:
         """What opening found and recording repaired."""
         losses = tuple(Loss(*row) for row in self._core.losses())
         lost = sum(loss.events for loss in losses if not loss.reader)
-        found = self._core.report()
-        found["lost"] = lost
-        return LogReport(**found, losses=losses)
+        return LogReport(**self._core.report(), lost=lost, losses=losses)
 
     def close(self) -> None:
         """Release the log; using it afterwards raises ArgumentError."""

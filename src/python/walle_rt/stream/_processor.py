@@ -11,6 +11,7 @@ from typing import Literal
 from .. import _core
 from ..errors import ArgumentError
 from ._catalog import Catalog, Value
+from ._firing import NumberedFiring
 from ._log import Event, _whole
 from ._times import Time, micros
 from ._triggers import _DEFAULT_KEYS, Trigger, TriggerStats
@@ -43,26 +44,9 @@ class Past(enum.IntEnum):
 
 
 @dataclass(frozen=True)
-class TaskFiring:
-    """One call of a task.
+class TaskFiring(NumberedFiring):
+    """One call of a task that waits. ``installed``: the task still has a trigger of this name."""
 
-    ``number`` counts the task's firings from 1, the same in every replay; ``key`` is a 64-bit hash that no
-    other firing of the device has. ``seq`` is the completing event (of timers and trailing absences the last
-    one before), ``ts`` and ``start_ts`` are microseconds since 1970. ``session`` and ``page_instance`` are
-    those of the match where its trigger has such a scope, else of the completing event. ``coalesced`` more
-    firings were folded into this one. ``installed``: the task still has a trigger of this name.
-    """
-
-    task: str
-    number: int
-    key: int
-    trigger: str
-    seq: int
-    ts: int
-    start_ts: int
-    session: int
-    page_instance: int
-    coalesced: int
     installed: bool
 
 
@@ -222,7 +206,7 @@ class Processor:
     def set_state(self, state: str, on: bool, *, ts: Time | None = None) -> int:
         """Record that a declared state is on or off from now; returns the event's sequence number."""
         when = None if ts is None else micros(ts, "Processor")
-        return self._core.record("app_state", state, None, when, False, on=on)
+        return self._core.set_state(state, on, when)
 
     def advance(self, ts: Time | None = None) -> None:
         """Let time pass without an event, up to ``ts`` (default: now): what is due fires.
@@ -310,7 +294,7 @@ class Processor:
     def read(self, from_seq: int = 0, limit: int = -1) -> Iterator[Event]:
         """Events with seq >= from_seq, oldest first, at most ``limit`` of them (-1: all)."""
         for e in self._core.read(from_seq, limit):
-            yield Event(**e)
+            yield Event(*e)
 
     @property
     def last_seq(self) -> int:

@@ -1,0 +1,28 @@
+"""Firings of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NumberedFiring:
+    """One call of a task, waiting or done.
+
+    ``number`` counts the task's firings from 1, the same in every replay; ``key`` is a 64-bit hash that no
+    other firing of the device has. ``seq`` is the completing event (of timers and trailing absences the last
+    one before), ``ts`` and ``start_ts`` are microseconds since 1970. ``session`` and ``page_instance`` are
+    those of the match where its trigger has such a scope, else of the completing event. ``coalesced`` more
+    firings were folded into this one.
+    """
+
+    task: str
+    number: int
+    key: int
+    trigger: str
+    seq: int
+    ts: int
+    start_ts: int
+    session: int
+    page_instance: int
+    coalesced: int
