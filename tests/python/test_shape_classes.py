@@ -337,3 +337,99 @@ def test_no_more_plans_are_kept_than_allowed() -> None:
         y = session.run({"x": x, "past": np.zeros((batch, 2, WIDTH), np.float32)})
         assert next(iter(y.values())).shape == (batch, length, WIDTH)
         assert session.memory().plans <= 1
+
+
+def masked() -> onnx.ModelProto:
+    """Attention over x [batch, length, WIDTH], with a mask of its lengths or without."""
+    network = Network(21)
+    network.alike = {"length": ["x"]}
+    network.norm()
+    turned = network.node("Transpose", network.alike["length"][-1], perm=[0, 2, 1])[0]
+    scores = network.node("MatMul", "x", turned)[0]
+    has = network.node("OptionalHasElement", "mask")[0]
+
+    def branch(op: str, *nodes: onnx.NodeProto) -> onnx.GraphProto:
+        result = helper.make_tensor_value_info(op, TensorProto.FLOAT, None)
+        return helper.make_graph(list(nodes), op, [], [result])
+
+    kept = branch(
+        "kept",
+        helper.make_node("OptionalGetElement", ["mask"], ["given"]),
+        helper.make_node("Add", [scores, "given"], ["kept"]),
+    )
+    plain = branch("plain", helper.make_node("Neg", [scores], ["plain"]))
+    chosen = network.node("If", has, then_branch=kept, else_branch=plain)[0]
+    weights = network.node("Softmax", chosen, axis=-1)[0]
+    last = network.node("MatMul", network.node("MatMul", weights, "x")[0], network.constant(WIDTH, 8))[0]
+    tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, [None, None, None])
+    graph = helper.make_graph(
+        network.nodes,
+        "masked",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", "length", WIDTH]),
+            helper.make_value_info("mask", helper.make_optional_type_proto(tensor)),
+        ],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, None)],
+        network.constants,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_plans": 1}, {"max_plans": 2}, {"max_plan_bytes": 1}])
+def test_optional_inputs_come_and_go_within_a_class(limits: dict[str, int]) -> None:
+    """Present or not, at ever other sizes, with plans that leave and are made again."""
+    model = walle_rt.load(masked())
+    session, exact = model.session(**limits), model.session(debug="classes=off")  # type: ignore[arg-type]
+    rng = np.random.default_rng(4)
+    for batch, length, present in [
+        (1, 5, True), (1, 6, False), (1, 7, True), (1, 8, False), (2, 9, True), (2, 1, True), (2, 9, False),
+        (1, 0, False), (1, 17, True), (3, 17, True), (3, 64, False), (1, 5, True), (1, 6, False),
+    ]:  # fmt: skip
+        feeds = {"x": rng.standard_normal((batch, length, WIDTH), np.float32), "mask": None}
+        if present:
+            feeds["mask"] = rng.standard_normal((batch, 1, length), np.float32)
+        got, expected = session.run(feeds), exact.run(feeds)
+        assert all(got[name].tobytes() == y.tobytes() for name, y in expected.items()), (batch, length)
+        if "max_plan_bytes" in limits:
+            assert session.memory().plans == 1
+
+
+@pytest.mark.parametrize("limits", [{"max_plans": 1}, {"max_plans": 2}, {"max_plan_bytes": 1}])
+def test_plans_that_left_come_back_with_the_same_digits(limits: dict[str, int]) -> None:
+    for seed in range(2000, 2012):
+        network = Network(seed)
+        network.grow()
+        model = walle_rt.load(network.model())
+        session, exact = model.session(**limits), model.session(debug="classes=off")  # type: ignore[arg-type]
+        kept = [network.feeds() for _ in range(3)]
+        for feeds in [*kept, *kept, network.feeds(), *kept]:
+            got, expected = ran(session, feeds), ran(exact, feeds)
+            assert isinstance(got, str) == isinstance(expected, str)
+            if isinstance(got, dict) and isinstance(expected, dict):
+                assert all(got[n].tobytes() == expected[n].tobytes() for n in expected), f"network {seed}"
+            assert session.memory().plans <= limits.get("max_plans", 1)
+
+
+def test_an_input_with_a_value_of_its_own_is_given_or_not() -> None:
+    """Given, it makes another graph with plans of its own; both are classes."""
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["y"])],
+        "overridable",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4]),
+            helper.make_tensor_value_info("b", TensorProto.FLOAT, [3]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])],
+        [
+            numpy_helper.from_array(np.ones((4, 3), np.float32), "w"),
+            numpy_helper.from_array(np.ones(3, np.float32), "b"),
+        ],
+    )
+    model = walle_rt.load(helper.make_model(graph, ir_version=8))
+    session, exact = model.session(max_plans=2), model.session(debug="classes=off")
+    rng = np.random.default_rng(5)
+    for n in (2, 3, 9, 1, 40, 0, 7):
+        x = rng.standard_normal((n, 4), np.float32)
+        for feeds in ({"x": x}, {"x": x, "b": rng.standard_normal(3, np.float32)}):
+            assert session.run(feeds)["y"].tobytes() == exact.run(feeds)["y"].tobytes()
+    assert session.memory().plans <= 4

@@ -138,6 +138,20 @@ walle_status_t walle_session_run_signature(walle_session_t* session, const char*
   return walle_session_run_with(session, &options, inputs, count, results, error);
 }
 
+walle_status_t walle_session_prepare(walle_session_t* session, const walle_tensor_t* inputs, size_t count,
+                                     walle_error_t* error) {
+  return guarded(error, [&]() -> walle::Status {
+    if (!session || (count && !inputs))
+      return null_argument(session ? "inputs" : "session", "walle_session_prepare");
+    std::vector<runtime::NamedValue> shapes;
+    for (size_t i = 0; i < count; ++i) {
+      WALLE_ASSIGN(shapes.emplace_back(),
+                   walle::capi::read_shape(inputs[i], "walle_session_prepare", "input"));
+    }
+    return session->session->prepare(shapes);
+  });
+}
+
 // NULL without memory: there is no error to fill, and a run takes NULL for a token that nobody cancels.
 walle_cancel_t* walle_cancel_create(void) { return new (std::nothrow) walle_cancel_t; }
 void walle_cancel_request(walle_cancel_t* cancel) {

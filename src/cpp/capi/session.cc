@@ -19,6 +19,7 @@ void take(const char* given, std::string& option) {
 void take(int32_t given, int& option) {
   if (given) option = given;
 }
+void take(int64_t given, int64_t& option) { option = given; }
 
 }  // namespace
 

@@ -5,7 +5,7 @@ namespace walle::capi {
 namespace {
 
 template <class Given>
-Result<runtime::NamedValue> read(const Given& in, Text where, bool writable) {
+Result<Tensor> read_type(const Given& in, Text where) {
   if (walle_dtype_size(in.dtype) == 0)
     return argument_error({"dtype ", static_cast<int>(in.dtype)}, "a walle_dtype_t", where, "set dtype");
   if (in.rank < 0 || in.rank > WALLE_MAX_RANK)
@@ -13,6 +13,14 @@ Result<runtime::NamedValue> read(const Given& in, Text where, bool writable) {
   const auto dtype = static_cast<DType>(in.dtype);
   WALLE_ASSIGN(const Shape shape,
                Shape::checked({in.shape, static_cast<size_t>(in.rank)}, dtype_size(dtype), where.str()));
+  return Tensor(dtype, shape, Buffer());
+}
+
+template <class Given>
+Result<runtime::NamedValue> read(const Given& in, Text where, bool writable) {
+  WALLE_ASSIGN(const Tensor type, read_type(in, where));
+  const DType dtype = type.dtype();
+  const Shape& shape = type.shape();
   const auto want = static_cast<size_t>(shape.elements() * dtype_size(dtype));
   if (in.bytes != want || (want && !in.data))
     return argument_error({in.bytes, " bytes for ", dtype_name(dtype), shape.text()},
@@ -30,6 +38,12 @@ Result<runtime::NamedValue> read(const Given& in, Text where, bool writable) {
 
 Result<runtime::NamedValue> read_tensor(const walle_tensor_t& in, Text function, Text role) {
   return read(in, {function, ", ", role, " '", in.name ? in.name : "", "'"}, false);
+}
+
+Result<runtime::NamedValue> read_shape(const walle_tensor_t& in, Text function, Text role) {
+  if (in.data || in.bytes) return read_tensor(in, function, role);
+  WALLE_ASSIGN(Tensor type, read_type(in, {function, ", ", role, " '", in.name ? in.name : "", "'"}));
+  return runtime::NamedValue{in.name ? in.name : "", std::move(type)};
 }
 
 Result<runtime::NamedValue> read_tensor(const walle_result_memory_t& in, Text function, Text role) {

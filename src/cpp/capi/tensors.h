@@ -10,6 +10,8 @@ namespace walle::capi {
 // Borrows the memory; an error of group argument, which names `function` and "`role` 'name'", where the
 // fields do not fit each other.
 Result<runtime::NamedValue> read_tensor(const walle_tensor_t& in, Text function, Text role);
+// The same, but with data NULL and bytes 0 it is a tensor without a buffer.
+Result<runtime::NamedValue> read_shape(const walle_tensor_t& in, Text function, Text role);
 // The same of memory that a run may write.
 Result<runtime::NamedValue> read_tensor(const walle_result_memory_t& in, Text function, Text role);
 

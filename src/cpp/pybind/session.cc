@@ -76,7 +76,7 @@ void NativeSession::refuse_names(const py::dict& feeds) const {
                                  "name the inputs by str"));
 }
 
-NativeSession::Feeds NativeSession::inputs(const py::dict& feeds) const {
+NativeSession::Feeds NativeSession::inputs(const py::dict& feeds, Convert convert) const {
   const ir::Graph& graph = model_->graph();
   Feeds found;
   found.values.reserve(input_names_.size());
@@ -86,14 +86,14 @@ NativeSession::Feeds NativeSession::inputs(const py::dict& feeds) const {
     PyObject* given = PyDict_GetItemWithError(feeds.ptr(), input_names_[i].ptr());
     if (given == nullptr && declared.kind != ir::ValueKind::optional) refuse_names(feeds);
     used += given != nullptr ? 1 : 0;
-    found.values.push_back(given != nullptr ? value_from(given, declared) : ir::RuntimeValue());
+    found.values.push_back(given != nullptr ? convert(given, declared) : ir::RuntimeValue());
   }
   for (size_t i = 0; used < feeds.size() && i < overridable_names_.size(); ++i) {
     PyObject* given = PyDict_GetItemWithError(feeds.ptr(), overridable_names_[i].ptr());
     if (given == nullptr) continue;
     ++used;
     const ir::Value& declared = graph.at(graph.overridable[i]);
-    found.values.push_back(value_from(given, declared));
+    found.values.push_back(convert(given, declared));
     found.overridden.push_back(declared.name);
   }
   if (used < feeds.size()) refuse_names(feeds);
@@ -121,7 +121,7 @@ std::vector<bool> NativeSession::chosen(const py::object& wanted) const {
 
 py::dict NativeSession::run_chosen(const py::dict& feeds, const std::vector<bool>& give,
                                    runtime::RunOptions options, const py::list* memory) {
-  Feeds found = inputs(feeds);
+  Feeds found = inputs(feeds, value_from);
   // The second handle lets go of the arrays here, with the GIL held; the engine's would have to fight for it
   // at each one.
   const std::vector<ir::RuntimeValue> kept = found.values;
@@ -160,6 +160,12 @@ py::dict NativeSession::run_with(const py::dict& feeds, const py::object& wanted
   return run_chosen(feeds, give, std::move(options), &memory);
 }
 
+void NativeSession::prepare(const py::dict& feeds) {
+  Feeds found = inputs(feeds, shape_from);
+  const PythonUnlocked unlocked;
+  unwrap(session_->prepare(std::move(found.values), found.overridden));
+}
+
 void bind_session(py::module_& m) {
   py::class_<runtime::CancelToken, std::shared_ptr<runtime::CancelToken>>(m, "CancelToken",
                                                                           "Ends runs from any thread.")
@@ -170,6 +176,7 @@ void bind_session(py::module_& m) {
       .def("run", &NativeSession::run, py::arg("inputs"), py::arg("outputs") = py::none())
       .def("run_with", &NativeSession::run_with, py::arg("inputs"), py::arg("outputs"), py::arg("timeout"),
            py::arg("cancel"), py::arg("out"))
+      .def("prepare", &NativeSession::prepare, py::arg("shapes"))
       .def("state", state, py::arg("name"))
       .def("set_state", set_state, py::arg("name"), py::arg("value"))
       .def("reset_states", reset_states)
@@ -180,9 +187,10 @@ void bind_session(py::module_& m) {
                const PythonUnlocked unlocked;  // it waits for a run under way
                return s.native().memory();
              }();
-             return py::dict(py::arg("plans") = held.plans, py::arg("arena") = held.arena,
-                             py::arg("free") = held.free, py::arg("lent") = held.lent,
-                             py::arg("packed") = held.packed, py::arg("folded") = held.folded);
+             return py::dict(py::arg("plans") = held.plans, py::arg("steps") = held.steps,
+                             py::arg("arena") = held.arena, py::arg("free") = held.free,
+                             py::arg("lent") = held.lent, py::arg("packed") = held.packed,
+                             py::arg("folded") = held.folded);
            })
       .def("start_profile", [](NativeSession& s) { unwrap(s.native().start_profile()); })
       .def("stop_profile", stop_profile, "[(name, op, backend, algorithm, start us, duration us)].");

@@ -25,6 +25,8 @@ class NativeSession {
                           std::optional<double> timeout,
                           const std::optional<std::shared_ptr<runtime::CancelToken>>& cancel,
                           const pybind11::object& out);
+  // {name: shape as a tuple or list of int, or a value where its contents decide sizes}.
+  void prepare(const pybind11::dict& feeds);
   runtime::Session& native() { return *session_; }
 
  private:
@@ -34,7 +36,8 @@ class NativeSession {
     runtime::Names overridden;
   };
 
-  Feeds inputs(const pybind11::dict& feeds) const;
+  using Convert = ir::RuntimeValue (*)(pybind11::handle object, const ir::Value& declared);
+  Feeds inputs(const pybind11::dict& feeds, Convert convert) const;
   std::vector<bool> chosen(const pybind11::object& wanted) const;
   pybind11::dict run_chosen(const pybind11::dict& feeds, const std::vector<bool>& give,
                             runtime::RunOptions options, const pybind11::list* memory);

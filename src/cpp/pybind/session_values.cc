@@ -71,6 +71,30 @@ ir::RuntimeValue value_from(py::handle object, const ir::Value& declared) {
       none ? "pass an empty list for an empty sequence" : "wrap the arrays in a list"));
 }
 
+ir::RuntimeValue shape_from(py::handle object, const ir::Value& declared) {
+  const bool tuple = PyTuple_Check(object.ptr());
+  const bool shape = declared.kind == ir::ValueKind::tensor
+                         ? tuple || PyList_Check(object.ptr())
+                         : declared.kind == ir::ValueKind::optional && tuple;
+  if (!shape) return value_from(object, declared);
+  const std::string where = "input '" + declared.name + "'";
+  if (declared.dtype == DType::undefined)
+    throw CoreError(argument_error("a shape where no dtype is declared", "an array", where,
+                                   "give prepare() an array of the shape and dtype"));
+  std::vector<int64_t> sizes;
+  for (const py::handle item : object) {
+    const auto size = py::reinterpret_steal<py::object>(PyNumber_Index(item.ptr()));
+    const int64_t value = size ? PyLong_AsLongLong(size.ptr()) : -1;
+    if (PyErr_Occurred()) PyErr_Clear();  // the error below says more
+    if (value < 0)
+      throw CoreError(argument_error({"the shape ", std::string(py::str(object))}, "sizes as int, 0 or more",
+                                     where, "write every size as a number"));
+    sizes.push_back(value);
+  }
+  const Shape checked = unwrap(Shape::checked(sizes, dtype_size(declared.dtype), where));
+  return Tensor(declared.dtype, checked, Buffer());
+}
+
 py::object value_to_python(const ir::RuntimeValue& value) {
   if (const Tensor* tensor = value.tensor()) return fresh_array(*tensor);
   const ir::Sequence* sequence = value.sequence();

@@ -10,6 +10,8 @@ namespace walle::pybind {
 
 // The value of an input, which shares the array's memory. Throws CoreError for what the input cannot take.
 ir::RuntimeValue value_from(pybind11::handle object, const ir::Value& declared);
+// A tuple or list of int is the shape of a tensor without contents (Session::prepare), anything else a value.
+ir::RuntimeValue shape_from(pybind11::handle object, const ir::Value& declared);
 // Memory of its own: what a caller gets is his to change.
 pybind11::object value_to_python(const ir::RuntimeValue& value);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "backends/memory.h"
@@ -22,6 +23,12 @@ class Arenas {
       if (arena.memory == &memory)
         return arena.block && arena.block.bytes() >= bytes ? &arena.block : nullptr;
     return nullptr;
+  }
+
+  // Gives back blocks that are larger than `most` says of their memory. Handles into them are void.
+  void shrink(const std::function<int64_t(const backends::Memory&)>& most) {
+    for (Arena& arena : arenas_)
+      if (arena.block && arena.block.bytes() > most(*arena.memory)) arena.block = {};
   }
 
   // Of all memories.

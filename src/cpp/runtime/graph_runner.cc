@@ -9,6 +9,7 @@
 #include "runtime/compile.h"
 #include "runtime/declared.h"
 #include "runtime/node_context.h"
+#include "runtime/plan_limits.h"
 
 namespace walle::runtime {
 
@@ -22,7 +23,11 @@ struct Level {
 }  // namespace
 
 GraphRunner::GraphRunner(const ir::Graph& graph, SharedState& shared)
-    : graph_(graph), shared_(shared), last_use_(graph.values.size(), -1), env_(graph.values.size()) {
+    : graph_(graph),
+      shared_(shared),
+      last_use_(graph.values.size(), -1),
+      env_(graph.values.size()),
+      plans_(graph, shared, times_.dropped) {
   for (size_t n = 0; n < graph.nodes.size(); ++n)
     for (ir::ValueId id : graph.nodes[n].inputs)
       if (id != ir::kNone) last_use_[id] = static_cast<int>(n);
@@ -31,15 +36,19 @@ GraphRunner::GraphRunner(const ir::Graph& graph, SharedState& shared)
     if (graph.values[i].constant) env_[i] = *graph.values[i].constant;
 }
 
+void GraphRunner::take(std::vector<ir::RuntimeValue> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    env_[graph_.inputs[i]] = std::move(inputs[i]);
+    held_.push_back(graph_.inputs[i]);
+  }
+}
+
 Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeValue> inputs,
                                                        std::span<const Tensor> given) {
   if (inputs.size() != graph_.inputs.size())
     return argument_error({inputs.size(), " inputs"}, graph_.inputs.size(), {"graph '", graph_.name, "'"},
                           "pass every input once");
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    env_[graph_.inputs[i]] = std::move(inputs[i]);
-    held_.push_back(graph_.inputs[i]);
-  }
+  take(std::move(inputs));
   Status status;
   const auto count = static_cast<int>(graph_.nodes.size());
   for (int n = 0; n < count && status.ok();) {
@@ -54,6 +63,14 @@ Result<std::vector<ir::RuntimeValue>> GraphRunner::run(std::vector<ir::RuntimeVa
   return results;
 }
 
+Status GraphRunner::prepare(std::vector<ir::RuntimeValue> inputs) {
+  take(std::move(inputs));
+  Status status;
+  if (!graph_.nodes.empty()) status = segment_at(0).status();
+  release(static_cast<int>(graph_.nodes.size()) + 1);
+  return status;
+}
+
 // Copied and not moved: constants stay for the next run, and a value may be returned under two names.
 std::vector<ir::RuntimeValue> GraphRunner::results_of_run() const {
   std::vector<ir::RuntimeValue> results;
@@ -64,15 +81,23 @@ std::vector<ir::RuntimeValue> GraphRunner::results_of_run() const {
 
 // A node of the executor, or a segment; `next` moves behind it.
 Status GraphRunner::run_part(int& next, std::span<const Tensor> given) {
-  // A segment that was made for these shapes answers the question that the operator's name would.
-  WALLE_ASSIGN(Segment * segment, known_segment(next));
-  if (!segment) {
-    if (is_executor_node(graph_, graph_.nodes[next], env_)) return run_node(next++);
-    WALLE_ASSIGN(segment, new_segment(next));
-  }
+  WALLE_ASSIGN(Segment * segment, segment_at(next));
+  if (!segment) return run_node(next++);
   WALLE_TRY(run_segment(*segment, given));
   next = segment->end;
   return {};
+}
+
+// nullptr: a node of the executor. A segment that was made for these shapes answers the question that the
+// operator's name would.
+Result<Segment*> GraphRunner::segment_at(int begin) {
+  WALLE_ASSIGN(Segment * segment, known_segment(begin));
+  if (!segment) {
+    if (is_executor_node(graph_, graph_.nodes[begin], env_)) return nullptr;
+    WALLE_ASSIGN(segment, new_segment(begin));
+  }
+  plans_.use(*segment);
+  return segment;
 }
 
 // Forgets values whose last reader lies before node `before`.
@@ -85,7 +110,7 @@ void GraphRunner::release(int before) {
 }
 
 Result<Segment*> GraphRunner::known_segment(int begin) {
-  for (const auto& s : segments_) {
+  for (const auto& s : plans_.all()) {
     if (s->begin != begin) continue;
     if (!s->shapes) {
       if (s->matches(env_)) return s.get();
@@ -110,15 +135,16 @@ Result<bool> GraphRunner::fitted(Segment& segment) {
 
 // The last one, whose sizes are most like those that come.
 const Segment* GraphRunner::another_segment(int begin) const {
-  for (auto s = segments_.rbegin(); s != segments_.rend(); ++s)
+  for (auto s = plans_.all().rbegin(); s != plans_.all().rend(); ++s)
     if ((*s)->begin == begin && (*s)->differs_in_sizes(env_)) return s->get();
   return nullptr;
 }
 
 Result<Segment*> GraphRunner::new_segment(int begin) {
   WALLE_ASSIGN(std::unique_ptr<Segment> built, build(begin));
-  keep(std::move(built));
-  return segments_.back().get();
+  Segment& newest = plans_.add(std::move(built));
+  keep_limits(plans_, newest, shared_);
+  return &newest;
 }
 
 Result<std::unique_ptr<Segment>> GraphRunner::build(int begin) {
@@ -140,25 +166,13 @@ Result<std::unique_ptr<Segment>> GraphRunner::build(int begin) {
   return built;
 }
 
-void GraphRunner::keep(std::unique_ptr<Segment> segment) {
-  if (segments_.size() >= static_cast<size_t>(shared_.options.max_plans)) {
-    for (const StepTime& step : segments_.front()->executable->times()) {
-      times_.dropped.runs += step.runs;
-      times_.dropped.total_us += step.total_us;
-    }
-    segments_.erase(segments_.begin());
-    shared_.made->forget_unused();
-  }
-  segments_.push_back(std::move(segment));
-}
-
 void GraphRunner::drop_plans() {
-  segments_.clear();
+  plans_.clear();
   bodies_.clear();
 }
 
 int64_t GraphRunner::plan_count() const {
-  auto count = static_cast<int64_t>(segments_.size());
+  auto count = static_cast<int64_t>(plans_.all().size());
   for (const auto& [graph, runner] : bodies_) count += runner->plan_count();
   return count;
 }

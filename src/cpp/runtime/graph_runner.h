@@ -8,9 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/kept_plans.h"
 #include "runtime/runner_times.h"
-#include "runtime/segment.h"
-#include "runtime/shared_state.h"
 
 namespace walle::runtime {
 
@@ -23,11 +22,15 @@ class GraphRunner {
   Result<std::vector<ir::RuntimeValue>> run(std::vector<ir::RuntimeValue> inputs,
                                             std::span<const Tensor> given = {});
 
+  // Plans as far as shapes decide: up to the first control operator, or the first size that a computed value
+  // decides. inputs as for run(); a tensor without a buffer stands for any values of its shape.
+  Status prepare(std::vector<ir::RuntimeValue> inputs);
+
   void drop_plans();
   int64_t plan_count() const;  // its bodies' too
 
   const ir::Graph& graph() const { return graph_; }
-  const std::vector<std::unique_ptr<Segment>>& segments() const { return segments_; }
+  const std::vector<std::unique_ptr<Segment>>& segments() const { return plans_.all(); }
   const std::map<const ir::Graph*, std::unique_ptr<GraphRunner>>& bodies() const { return bodies_; }
   const RunnerTimes& times() const { return times_; }
 
@@ -35,12 +38,13 @@ class GraphRunner {
   friend class NodeContext;
 
   Result<std::vector<ir::RuntimeValue>> run_body(const ir::Graph& body, std::vector<ir::RuntimeValue> inputs);
+  void take(std::vector<ir::RuntimeValue> inputs);
+  Result<Segment*> segment_at(int begin);
   Result<Segment*> known_segment(int begin);
   Result<bool> fitted(Segment& segment);
   const Segment* another_segment(int begin) const;
   Result<Segment*> new_segment(int begin);
   Result<std::unique_ptr<Segment>> build(int begin);
-  void keep(std::unique_ptr<Segment> segment);
   Status run_part(int& next, std::span<const Tensor> given);
   Status run_segment(Segment& segment, std::span<const Tensor> given);
   Status run_node(int index);
@@ -52,10 +56,10 @@ class GraphRunner {
   std::vector<int> last_use_;
   Environment env_;
   std::vector<ir::ValueId> held_;  // values in env_ that are not graph constants
-  std::vector<std::unique_ptr<Segment>> segments_;
   std::map<const ir::Graph*, std::unique_ptr<GraphRunner>> bodies_;
   std::vector<const Tensor*> inputs_;  // scratch of run_segment
   RunnerTimes times_;
+  KeptPlans plans_;
   std::map<int, int> single_;  // by where a segment begins: how often a class had one member, in a row
 };
 

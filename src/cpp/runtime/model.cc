@@ -96,6 +96,7 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
   WALLE_TRY(error_limit(options.accuracy).status());
   WALLE_TRY(check_tune(options.tune));
   WALLE_TRY(check_max_plans(options.max_plans));
+  WALLE_TRY(check_max_plan_bytes(options.max_plan_bytes));
   WALLE_TRY(ir::check_files(data_));
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
   // Behind all that were named: on a tie row-major stays.

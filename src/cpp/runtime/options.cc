@@ -21,6 +21,12 @@ Status check_max_plans(int max_plans) {
                         "leave max_plans at its default");
 }
 
+Status check_max_plan_bytes(int64_t max_plan_bytes) {
+  if (max_plan_bytes >= 0) return {};
+  return argument_error({"max_plan_bytes=", max_plan_bytes}, "0 or more bytes", "session",
+                        "leave max_plan_bytes at 0, which is no bound");
+}
+
 std::string plan_folder(const SessionOptions& options) {
   const char* variable = std::getenv("WALLE_PLAN_CACHE");
   const bool named = !options.plan_cache.empty() || (variable && *variable);

@@ -20,6 +20,9 @@ Status check_tune(int tune);
 // An argument error where `max_plans` is out of [1, base::kMaxKeptPlans].
 Status check_max_plans(int max_plans);
 
+// An argument error where `max_plan_bytes` is negative.
+Status check_max_plan_bytes(int64_t max_plan_bytes);
+
 // Where a session keeps decisions; empty: nowhere.
 std::string plan_folder(const SessionOptions& options);
 

@@ -51,10 +51,16 @@ size_t PreparedConstants::entries() const {
 }
 
 int64_t PreparedConstants::bytes() const {
+  return bytes_of([](const Tensor&) { return true; });
+}
+
+int64_t PreparedConstants::bytes_of(const std::function<bool(const Tensor&)>& source) const {
   std::lock_guard lock(mutex_);
   int64_t sum = 0;
-  for (const auto& [key, entry] : entries_)
-    if (const backends::Block* block = entry.slot->find()) sum += block->bytes();
+  for (const auto& [key, entry] : entries_) {
+    const backends::Block* block = entry.slot->find();
+    if (block && std::ranges::any_of(entry.sources, source)) sum += block->bytes();
+  }
   return sum;
 }
 

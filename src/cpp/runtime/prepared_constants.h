@@ -6,6 +6,7 @@
 // memory once something was made of them; whoever reads them after all gets them from the file again.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -26,6 +27,8 @@ class PreparedConstants final : public backends::ConstantCache {
   std::mutex& mutex() { return mutex_; }
   size_t entries() const;
   int64_t bytes() const;
+  // Of what was made of such sources.
+  int64_t bytes_of(const std::function<bool(const Tensor&)>& source) const;
 
   // Some block lies in this file from now on.
   void watch(std::shared_ptr<const base::MappedFile> file);

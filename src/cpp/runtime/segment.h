@@ -43,6 +43,7 @@ struct Segment {
   std::vector<Export> exports;
   std::unique_ptr<Executable> executable;
   std::unique_ptr<ShapeClass> shapes;  // of a plan for several; nullptr: for the very sizes of live_ins
+  uint64_t used = 0;                   // when it was asked for last, on the clock of the session
 
   // Whether a plan for its own sizes is for the values in `env`.
   bool matches(const Environment& env) const;

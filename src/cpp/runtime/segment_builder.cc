@@ -113,6 +113,10 @@ Result<const Tensor*> SegmentBuilder::specialise(ir::ValueId id, ops::Ref r) {
   // Only what comes from outside the segment; the shape rule has seen constants already.
   if (!t || std::ranges::find(segment_->live_ins, id, &LiveIn::id) == segment_->live_ins.end())
     return kUnknown;
+  if (!t->buffer() && t->bytes() > 0)
+    return argument_error({"nothing but a shape for '", graph_.at(id).name, "', whose values decide sizes"},
+                          "its values", {"input '", graph_.at(id).name, "'"},
+                          "give prepare() the array itself in place of its shape");
   WALLE_ASSIGN(const Tensor copy, clone(*t));
   segment_->dependencies.push_back({id, copy});
   program_.at(r).shape = program_.at(r).shape.pinned();  // a value is of one size

@@ -8,8 +8,8 @@
 
 #include "base/trace.h"
 #include "runtime/own_results.h"
+#include "runtime/plan_limits.h"
 #include "runtime/result_memory.h"
-#include "runtime/value_names.h"
 
 namespace walle::runtime {
 
@@ -82,39 +82,17 @@ Status Session::lock(std::unique_lock<std::timed_mutex>& lock, RunControl* contr
   return {};
 }
 
-// Kept per set of names: a caller who overrides an input does so in every run. With more sets than this the
-// plans of all of them go, and those in use are made again.
-Result<Session::Variant*> Session::variant(const Names& overridden) {
-  constexpr size_t kMaxVariants = 16;
-  if (const auto known = variants_.find(overridden); known != variants_.end()) return &known->second;
-  WALLE_ASSIGN(std::shared_ptr<const Model> model, model_->with_inputs(overridden));
-  if (variants_.size() >= kMaxVariants) variants_.clear();
-  auto runner = std::make_unique<GraphRunner>(model->running(), shared_);
-  return &variants_.emplace(overridden, Variant{std::move(model), std::move(runner)}).first->second;
-}
-
 Result<Session::Values> Session::run_locked(Values inputs, const RunOptions& options,
                                             const Names& overridden) {
-  GraphRunner* runner = &runner_;
-  const Model* model = model_.get();
-  if (!overridden.empty()) {
-    WALLE_ASSIGN(Variant * chosen, variant(overridden));
-    runner = chosen->runner.get();
-    model = chosen->model.get();
-  }
-  if (inputs.size() != model->graph().inputs.size())
-    return argument_error({inputs.size(), " inputs"}, model->graph().inputs.size(), "run",
-                          "pass every input once");
-  WALLE_TRY(model->check_inputs(inputs));
-  // Reading a file that was cut would end the process; asking takes 0.2 us a file.
-  WALLE_TRY(ir::check_files(model_->data()));
-  WALLE_TRY(model_->constants().prepared.check_files());
+  WALLE_ASSIGN(const Chosen chosen, choose(overridden));
+  const Model* const model = chosen.model;
+  WALLE_TRY(check(*model, inputs, "run"));
   for (ir::RuntimeValue& v : inputs) WALLE_TRY(make_booleans_plain(v));
   if (!options.results.empty()) WALLE_TRY(check_result_memory(model->graph(), options.results, inputs));
   Borrowed borrowed;
   for (const ir::RuntimeValue& v : inputs) add_buffers(v, borrowed);
   std::vector<Tensor> next;
-  WALLE_ASSIGN(Values results, run_graph(*runner, std::move(inputs), options.results, borrowed, next));
+  WALLE_ASSIGN(Values results, run_graph(*chosen.runner, std::move(inputs), options.results, borrowed, next));
   if (!options.results.empty()) {
     WALLE_TRY(fill_result_memory(model->graph(), options.results, results));
     for (const Tensor& given : options.results)
@@ -171,29 +149,25 @@ void Session::record_run(Profiler::Clock::time_point begin) {
 }
 
 Result<Session::Values> Session::run(std::span<const NamedValue> inputs, const RunOptions& options) {
-  const ir::Graph& graph = model_->graph();
-  Names given;
-  given.reserve(inputs.size());
-  for (const NamedValue& in : inputs) {
-    if (std::ranges::find(given, in.name) != given.end())
-      return argument_error({"input '", in.name, "' twice"}, "each input once", "run", "remove one");
-    given.push_back(in.name);
-  }
-  WALLE_TRY(check_input_names(graph, given));
-  Values values;
-  values.reserve(inputs.size());
-  for (const ir::ValueId id : graph.inputs) {
-    const auto it = std::ranges::find(inputs, graph.at(id).name, &NamedValue::name);
-    values.push_back(it == inputs.end() ? ir::RuntimeValue() : it->value);
-  }
-  Names overridden;
-  for (const ir::ValueId id : graph.overridable) {
-    const auto it = std::ranges::find(inputs, graph.at(id).name, &NamedValue::name);
-    if (it == inputs.end()) continue;
-    overridden.push_back(it->name);
-    values.push_back(it->value);
-  }
-  return run(std::move(values), options, overridden);
+  WALLE_ASSIGN(ByOrder ordered, by_order(inputs, "run"));
+  return run(std::move(ordered.values), options, ordered.overridden);
+}
+
+Status Session::prepare(std::span<const NamedValue> inputs) {
+  WALLE_ASSIGN(ByOrder ordered, by_order(inputs, "prepare"));
+  return prepare(std::move(ordered.values), ordered.overridden);
+}
+
+Status Session::prepare(Values inputs, const Names& overridden) {
+  if (within_run()) return called_within_a_run("prepare");
+  const std::lock_guard lock(mutex_);
+  const base::TraceSpan span("session.prepare");
+  WALLE_ASSIGN(const Chosen chosen, choose(overridden));
+  WALLE_TRY(check(*chosen.model, inputs, "prepare"));
+  for (ir::RuntimeValue& v : inputs)
+    if (!v.tensor() || v.tensor()->buffer()) WALLE_TRY(make_booleans_plain(v));
+  if (!states_.empty()) std::ranges::copy(states_.contents(), std::back_inserter(inputs));
+  return chosen.runner->prepare(std::move(inputs));
 }
 
 Result<Tensor> Session::state(std::string_view name) {
@@ -233,6 +207,7 @@ MemoryReport Session::memory() {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!within_run()) lock.lock();
   MemoryReport report{.plans = runner_.plan_count(),
+                      .steps = plan_bytes(shared_).steps,
                       .arena = shared_.memory.arenas.bytes(),
                       .free = shared_.memory.results.free_bytes(),
                       .lent = shared_.memory.results.lent_bytes(),

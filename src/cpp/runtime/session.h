@@ -41,6 +41,14 @@ class Session {
   // By name: every input once, overridable ones at will.
   Result<Values> run(std::span<const NamedValue> inputs, const RunOptions& options = {});
 
+  // Plans ahead for inputs of these shapes, with packed weights, as far as shapes decide: up to the first
+  // control operator, or the first size that a computed value decides. The first run then pays for what it
+  // runs in alone. A tensor without a buffer stands for any values of its dtype and shape; an argument error,
+  // which names the input, where those decide sizes. What is planned already is kept. Overridable inputs are
+  // those that the runs will be given.
+  Status prepare(Values inputs, const Names& overridden = {});  // in order, as for run()
+  Status prepare(std::span<const NamedValue> inputs);
+
   // The contents of a state between runs, by name: copies out and in. An argument error for a value that the
   // state is not declared as.
   Result<Tensor> state(std::string_view name);
@@ -63,6 +71,17 @@ class Session {
 
   bool within_run() const;  // on this thread, in a callback of its host
   Status lock(std::unique_lock<std::timed_mutex>& lock, RunControl* control) const;
+  struct Chosen {
+    const Model* model;
+    GraphRunner* runner;
+  };
+  Result<Chosen> choose(const Names& overridden);
+  struct ByOrder {
+    Values values;
+    Names overridden;
+  };
+  Result<ByOrder> by_order(std::span<const NamedValue> inputs, const char* function) const;
+  Status check(const Model& model, const Values& inputs, const char* function) const;
   Result<Variant*> variant(const Names& overridden);
   Result<Values> run_locked(Values inputs, const RunOptions& options, const Names& overridden);
   Result<Values> run_graph(GraphRunner& runner, Values inputs, std::span<const Tensor> given,

@@ -13,6 +13,8 @@
 
 namespace walle::runtime {
 
+class KeptPlans;
+
 struct SharedState {
   ModelConstants* made = nullptr;  // of the model's constants, by all plans
   SessionOptions options;
@@ -22,6 +24,8 @@ struct SharedState {
   Profiler* profiler = nullptr;
   RunControl* control = nullptr;                   // of the run under way; none when nobody can end it
   int depth = 0;                                   // of nested bodies
+  std::vector<KeptPlans*> plans;                   // of all graphs; each enters itself
+  uint64_t clock = 0;                              // one further for each plan that is asked for
   std::shared_ptr<const search::CostModel> costs;  // made for the first plan
   std::unique_ptr<const search::PlanCache> cache;  // none where nothing is kept
   std::unique_ptr<KeptConstants> weights;          // likewise; `constants` are these then

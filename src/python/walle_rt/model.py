@@ -112,6 +112,7 @@ class Model:
         accuracy: str = "normal",
         tune: int = 0,
         max_plans: int = 64,
+        max_plan_bytes: int = 0,
         plan_cache: str | os.PathLike[str] = "",
         weights_cache: str | os.PathLike[str] = "",
         debug: str = "",
@@ -127,8 +128,11 @@ class Model:
                 of plain float32 sums, "fast" any.
             tune: of each operator, measure so many (0 to 64) of the choices predicted to be fastest and take
                 the fastest; 64 measures everything. Costs a second or so per plan; decisions are kept.
-            max_plans: plans kept of each graph, one per part of it and set of shapes (1 to 4096); the oldest
-                goes first.
+            max_plans: plans kept of each graph, one per part of it and class of shapes (1 to 4096); the
+                least recently used goes first.
+            max_plan_bytes: what plans may take together, in bytes, the arena and what was made for single
+                plans included; 0 for no bound. Again the least recently used go first; the newest stays,
+                whatever it takes (docs/concepts/session-memory.md).
             plan_cache: folder of kept decisions, "off" for none; by default ``WALLE_PLAN_CACHE``, else the
                 user's own for tuned sessions and none for others (docs/reference/formats/plan-cache.md).
             weights_cache: folder of packed weights that processes share, "off" for none; by default
@@ -149,6 +153,7 @@ class Model:
             "accuracy": check_text("accuracy", accuracy),
             "tune": check_count("tune", tune),
             "max_plans": check_count("max_plans", max_plans),
+            "max_plan_bytes": check_count("max_plan_bytes", max_plan_bytes, bits=63),
             "plan_cache": path_text(plan_cache, "session") if plan_cache else "",
             "weights_cache": path_text(weights_cache, "session") if weights_cache else "",
             "debug": check_text("debug", debug),

@@ -21,9 +21,9 @@ def check_text(option: str, value: object) -> str:
     return value
 
 
-def check_count(option: str, value: object) -> int:
+def check_count(option: str, value: object, bits: int = 31) -> int:
     """The value when it is an integer that the core can be given; ArgumentError otherwise."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**bits:
         raise ArgumentError.of(
             f"{option}={value!r}", "an integer from 0 on", "session", f"leave {option} at its default"
         )

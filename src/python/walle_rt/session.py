@@ -15,6 +15,7 @@ from .errors import ArgumentError
 from .explain import Explanation
 from .run_options import CancelToken, Out, RunOptions
 from .session_memory import SessionMemory
+from .session_shapes import shapes_of
 from .states import States
 from .tracing import write_trace
 
@@ -174,6 +175,31 @@ class Session:
             out=options.renamed(chosen.outputs),
         )
         return {o: results[chosen.outputs[o]] for o in wanted}
+
+    def prepare(
+        self, shapes: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, signature: str | None = None
+    ) -> None:
+        """Plan ahead for inputs of these shapes, with packed weights: their first run then only runs.
+
+        Plans reach as far as shapes decide: up to the first control operator (If, Loop, Scan ...), or the
+        first size that a computed value decides; what follows is planned by the first run. Shapes that are
+        planned already cost next to nothing, and ``max_plans`` and ``max_plan_bytes`` hold as for runs. Any
+        thread may call this; it waits for a run under way, and runs wait for it.
+
+        Args:
+            shapes: input name -> shape, a tuple or list of int; or an array where its values decide sizes
+                (the target of a Reshape), for sequences, and where no dtype is declared. Several of these
+                dictionaries for several sets of shapes. Every input once, as for ``run``.
+            signature: take the public names of this signature instead.
+
+        Raises:
+            ArgumentError: an input name is unknown, an input is missing, its shape does not fit, or its
+                values decide sizes and were not given; the message names it.
+            ModelError: the model cannot be run with these shapes.
+            ResourceError: memory is short.
+        """
+        for one in [shapes] if isinstance(shapes, Mapping) else shapes:
+            self._native.prepare(shapes_of(self._model, one, signature))
 
     def run_async(
         self,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class SessionMemory:
     """Bytes by kind (docs/concepts/session-memory.md); the model's own weights are none of them."""
 
-    plans: int  # a number: one per part of a graph and set of shapes, at most ``max_plans`` of each graph
+    plans: int  # a number: one per part of a graph and class of shapes, at most ``max_plans`` of each graph
+    steps: int  # of plans: their steps, with the kernels and the choices that lost; estimated
     arena: int  # what plans compute in: one block, as large as the largest plan needs
     free: int  # blocks that the next results are lent from
     lent: int  # results of the last run that somebody still holds: theirs, no part of the total
@@ -19,4 +20,4 @@ class SessionMemory:
     @property
     def total(self) -> int:
         """All bytes that would go with the session and the others of its model."""
-        return self.arena + self.free + self.packed + self.folded
+        return self.steps + self.arena + self.free + self.packed + self.folded

@@ -145,6 +145,27 @@ static int ends_and_fills(walle_session_t* session, const walle_tensor_t* input,
 }
 
 /* Each option of a session reaches it, and those of an older header are enough. */
+/* Plans ahead for an input known by its shape alone. */
+static int prepares(walle_session_t* session, walle_tensor_t input) {
+  walle_error_t error;
+  const char* plan = NULL;
+  walle_tensor_t shape = input;
+  shape.data = NULL;
+  shape.bytes = 0;
+  if (walle_session_prepare(session, &shape, 1, &error) != WALLE_OK) return 180;
+  if (walle_session_prepare(session, &shape, 1, &error) != WALLE_OK) return 181;
+  if (walle_session_explain(session, &plan, &error) != WALLE_OK || strstr(plan, "cpu") == NULL) return 182;
+  shape.name = "absent";
+  if (walle_session_prepare(session, &shape, 1, &error) != WALLE_ARGUMENT) return 183;
+  if (strstr(error.message, "absent") == NULL) return 184;
+  shape = input;
+  shape.data = NULL;
+  if (walle_session_prepare(session, &shape, 1, &error) != WALLE_ARGUMENT) return 185; /* bytes, no data */
+  if (walle_session_prepare(session, NULL, 1, &error) != WALLE_ARGUMENT) return 186;
+  if (walle_session_prepare(NULL, &input, 1, &error) != WALLE_ARGUMENT) return 187;
+  return 0;
+}
+
 static int takes_options(const walle_model_t* model) {
   walle_error_t error;
   walle_session_t* session = NULL;
@@ -165,6 +186,9 @@ static int takes_options(const walle_model_t* model) {
   options.tune = -1;
   if (walle_session_create(model, &options, &session, &error) != WALLE_ARGUMENT) return 84;
   options.tune = 0;
+  options.max_plan_bytes = -1;
+  if (walle_session_create(model, &options, &session, &error) != WALLE_ARGUMENT) return 87;
+  options.max_plan_bytes = 1;
   options.debug = "merge=on";
   if (walle_session_create(model, &options, &session, &error) != WALLE_ARGUMENT) return 85;
   options.debug = "search=off,merge=off";
@@ -269,6 +293,7 @@ static int run_model(const char* path) {
   if (walle_results_get(results, 0, &output, &error)) return fail("results", &error);
   problem = refuses_wrong_inputs(model, session, &input);
   if (!problem) problem = takes_options(model);
+  if (!problem) problem = prepares(session, input);
   if (!problem) problem = ends_and_fills(session, &input, &output);
   if (!problem && walle_model_signature_count(model)) problem = runs_the_signature(model, session, input);
   if (problem) fprintf(stderr, "check %d of the C API failed\n", problem);

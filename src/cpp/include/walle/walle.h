@@ -112,7 +112,8 @@ typedef struct walle_session_options_t {
   const char* precision;     /* of the arithmetic; NULL: "float32" */
   const char* accuracy;      /* of faster ways to a result: "strict", "fast"; NULL: "normal" */
   int32_t tune;              /* of each operator, so many of the likeliest choices are measured: 0 to 64 */
-  int32_t max_plans;         /* kept of each graph, one per set of shapes; 0: 64 */
+  int32_t max_plans;         /* kept of each graph, one per class of shapes; 0: 64 */
+  int64_t max_plan_bytes;    /* that plans may take together, the newest stays; 0: no bound */
   const char* plan_cache;    /* folder of kept decisions, "off": none; NULL: WALLE_PLAN_CACHE */
   const char* weights_cache; /* folder of packed weights, "off": none; NULL: WALLE_WEIGHTS_CACHE */
   const char* debug;         /* what to leave out of making a plan, for comparison; NULL: nothing */
@@ -213,6 +214,13 @@ typedef struct walle_run_options_t {
 WALLE_API walle_status_t walle_session_run_with(walle_session_t* session, const walle_run_options_t* options,
                                                 const walle_tensor_t* inputs, size_t count,
                                                 walle_results_t** results, walle_error_t* error);
+/* Plans ahead for inputs of these shapes, with packed weights, as far as shapes decide: up to the first
+ * control operator, or the first size that a computed value decides. The next run of these shapes then only
+ * runs. Inputs as for walle_session_run, by the graph's own names, each with data NULL and bytes 0 for
+ * whatever values it will have, or with those that decide sizes. What is planned already is kept. Waits for a
+ * run that is under way. WALLE_ARGUMENT names the input that does not fit, or whose values are missing. */
+WALLE_API walle_status_t walle_session_prepare(walle_session_t* session, const walle_tensor_t* inputs,
+                                               size_t count, walle_error_t* error);
 /* One line per step of the plans made so far (one exists after the first run): operator, backend, algorithm,
  * result, predicted time, node. The text lives until the next call or the end of the session. */
 WALLE_API walle_status_t walle_session_explain(walle_session_t* session, const char** text,
