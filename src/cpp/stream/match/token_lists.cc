@@ -16,12 +16,14 @@ bool TokenLists::is_empty(size_t list) const {
   return a.edges == b.edges && a.guards == b.guards && a.ends == b.ends;
 }
 
+// What of it an event that asks for little has to know.
 void TokenLists::sum_up(size_t list) {
   List& a = lists_[list];
   const List& b = lists_[list + 1];
   const Edge* const last = b.edges > a.edges ? &edges_[b.edges - 1] : nullptr;
   // Depth 0 and no class: one token, no condition, no predicate.
   first_steps_[list] = last != nullptr && last->order == 0 ? last->node : uint16_t{0};
+  a.more = b.edges - a.edges > (first_steps_[list] != 0) || b.guards > a.guards || b.ends > a.ends;
 }
 
 size_t TokenLists::empty_lists() const {

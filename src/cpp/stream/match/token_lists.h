@@ -97,6 +97,8 @@ class TokenLists {
   bool has_room(size_t tokens) const { return size() - empty_lists() + tokens <= kMaxLists; }
 
   bool has_wildcards() const { return wildcards_; }
+  // Whether an event has one list at most: nothing is asked for by wildcard or value.
+  bool only_exact() const { return !wildcards_ && fields_.empty(); }
   size_t size() const { return lists_.size() - 1; }
   uint32_t token_of(uint16_t list) const { return without_value(lists_[list].token); }
   std::span<const Edge> edges(uint16_t list) const {
@@ -113,6 +115,11 @@ class TokenLists {
   // The node of the first step that asks for this token and nothing else; 0 for none. At most one has it, and
   // its edge is the last.
   uint16_t first_step(uint16_t list) const { return first_steps_[list]; }
+  // Whether there is anything but that edge.
+  bool has_more(uint16_t list) const { return lists_[list].more; }
+  std::span<const Edge> edges_but_first_step(uint16_t list) const {
+    return edges(list).first(edges(list).size() - (first_steps_[list] != 0));
+  }
   const std::vector<End>& all_ends() const { return ends_; }
   size_t edge_count() const { return edges_.size() + ends_.size(); }
 
@@ -133,8 +140,8 @@ class TokenLists {
  private:
   struct List {
     uint64_t token = 0;
-    uint32_t edges = 0, guards = 0, ends = 0;  // first of each; the next list's are behind the last
-    uint32_t free_ends = 0;                    // how many of its ends have no condition
+    uint32_t edges = 0, guards = 0, ends = 0;   // first of each; the next list's are behind the last
+    uint32_t free_ends : 31 = 0, more : 1 = 0;  // how many of its ends have no condition; has_more()
   };
   // The high bits of the product: its low bits would not depend on the event, which lies above the page.
   static size_t slot_of(uint64_t token) {
