@@ -1,7 +1,7 @@
 """A process that runs passes of one model on one engine: a line on stdin is a pass, one of JSON its answer.
 
-``python shape_worker.py ENGINE MODEL THREADS FILE``; the answer has the seconds of each call, and the
-resident memory at the end.
+``python shape_worker.py ENGINE MODEL THREADS FILE``; the line "quick" is a short pass. The answer has the
+seconds of each call, and the resident memory at the end.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def resident() -> int:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
 
 
-def one_pass(run: Run, model: str) -> list[float]:
+def one_pass(run: Run, model: str, quick: bool = False) -> list[float]:
     """Seconds of each call."""
     seconds: list[float] = []
     feeds: Feeds = {}
     results: Feeds = {}
-    for given in shape_models.calls(model):
+    for given in shape_models.calls(model, quick):
         if given is not None:
             feeds = given
         else:  # the token before, and what came of it
@@ -61,8 +61,8 @@ def main() -> None:
     name, model, threads, path = sys.argv[1:5]
     run = engine(name, path, int(threads))
     loaded = resident()
-    for _ in sys.stdin:
-        seconds = one_pass(run, model)
+    for line in sys.stdin:
+        seconds = one_pass(run, model, line.startswith("quick"))
         print(json.dumps({"seconds": seconds, "resident": resident(), "loaded": loaded}), flush=True)
 
 
