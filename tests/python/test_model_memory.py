@@ -49,6 +49,7 @@ def growth(files: dict[str, Path], kind: str, rows: int, saved: Path | None = No
     ("inside", 1, 1.3),
     ("walle", 64, 1.5),
     ("beside", 64, 1.5),
+    ("inside", 64, 1.5),
 ])  # fmt: skip
 def test_weights_are_in_memory_once(files: dict[str, Path], kind: str, rows: int, bar: float) -> None:
     """With 64 rows they are packed: a matrix of the nine, and what 64 rows need, comes on top."""
@@ -172,7 +173,7 @@ def copy_of(files: dict[str, Path], kind: str, folder: Path) -> Path:
     return folder / files[kind].name
 
 
-@pytest.mark.parametrize("kind", ["walle", "beside"])
+@pytest.mark.parametrize("kind", ["walle", "beside", "inside"])
 @pytest.mark.parametrize("how", ["truncate(1000)", "write(b'0')"])
 def test_a_file_that_is_written_over_is_an_error_and_no_signal(
     files: dict[str, Path], tmp_path: Path, kind: str, how: str

@@ -59,7 +59,8 @@ class Writer {
   // seldom make.
   uint32_t segment(const Tensor& t) {
     const size_t bytes = t.bytes();
-    const auto [it, fresh] = known_.try_emplace({t.data(), bytes}, static_cast<uint32_t>(segments_.size()));
+    const auto [it, fresh] =
+        known_.try_emplace({t.address(), bytes}, static_cast<uint32_t>(segments_.size()));
     if (!fresh) return it->second;
     const auto offset = static_cast<uint64_t>(
         base::round_up(static_cast<int64_t>(parts_.weights_bytes), base::kSegmentAlignment));

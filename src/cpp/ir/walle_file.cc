@@ -126,7 +126,7 @@ class Writer {
 
  private:
   static Result<uint32_t> segment(const Tensor& t, uint64_t offset, base::FileWriter& out) {
-    const auto* data = static_cast<const std::byte*>(t.data());
+    const auto* data = t.address();
     const auto bytes = static_cast<size_t>(t.bytes());
     uint32_t crc = 0;
     for (size_t at = 0; at < bytes; at += kPiece) {

@@ -46,7 +46,7 @@ bool same(const ProgramValue& a, const ProgramValue& b) {
   if (a.constant.has_value() != b.constant.has_value()) return false;
   // Exporters write the number that scores are divided by once for each layer.
   constexpr int64_t kSmallBytes = 64;
-  return !a.constant || a.constant->data() == b.constant->data() ||
+  return !a.constant || a.constant->address() == b.constant->address() ||
          (a.constant->bytes() <= kSmallBytes && a.constant->identical(*b.constant));
 }
 

@@ -63,7 +63,12 @@ Tensor constant_from(const py::object& array, const std::string& dtype_name, con
                                    {"the bits of ", dtype_name}, where, kConvertAgain));
   if (window && usable_as_it_is(bits))
     return unwrap(Tensor(dtype, shape_of(bits, dtype, where), window).with_plain_booleans());
-  if (window) {  // at an address that its dtype cannot have
+  // At an address that its dtype cannot have. A small copy is made now: rules read such constants.
+  constexpr size_t kLateBytes = size_t{64} << 10;
+  const bool late =
+      window && window.file()->mapped() && window.size() >= kLateBytes && dtype != DType::boolean;
+  if (late) return Tensor(dtype, shape_of(bits, dtype, where), Buffer::aligned_late(window));
+  if (window) {
     const Tensor aligned = copy(bits, dtype, shape_of(bits, dtype, where));
     window.drop(0, window.size());
     return unwrap(aligned.with_plain_booleans());

@@ -65,10 +65,10 @@ Status Executable::bind_node(BoundStep& bound, const search::Step& step, backend
   bound.first = operands_.size();
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const ops::Ref r = node.inputs[i];
-    // On the host an unread constant is a pointer; elsewhere it would be a copy that nobody needs.
-    const bool unread = step.source != search::kHost && r >= 0 && program_.at(r).constant &&
-                        !bound.kernel->reads(static_cast<int>(i));
-    WALLE_TRY(add_operand(step.source, unread ? ops::kNoRef : r, constants));
+    // On the host an unread constant is an address; elsewhere it would be a copy that nobody needs.
+    const bool read = r < 0 || !program_.at(r).constant || bound.kernel->reads(static_cast<int>(i));
+    WALLE_TRY(
+        add_operand(step.source, read || step.source == search::kHost ? r : ops::kNoRef, constants, read));
   }
   for (ops::Ref r : node.outputs) WALLE_TRY(add_operand(step.memory, r, constants));
   // Always a place, also where no workspace is needed: execute() finds it behind the results without asking.
@@ -85,7 +85,7 @@ Status Executable::bind_copy(BoundStep& bound, const search::Step& step) {
   return add_operand(step.copy.to, step.copy.value, nullptr);
 }
 
-Status Executable::add_operand(int memory, ops::Ref r, backends::ConstantCache* constants) {
+Status Executable::add_operand(int memory, ops::Ref r, backends::ConstantCache* constants, bool read) {
   const size_t operand = operands_.size();
   operands_.emplace_back();
   if (r < 0) return {};  // an operand that is left out: the empty handle
@@ -105,7 +105,7 @@ Status Executable::add_operand(int memory, ops::Ref r, backends::ConstantCache* 
       output_patches_.push_back({operand, position(program_.outputs), s.offset});
       break;
     case search::Home::constant: {
-      WALLE_ASSIGN(const backends::Handle root, constant(memory, s.root, constants));
+      WALLE_ASSIGN(const backends::Handle root, constant(memory, s.root, constants, read));
       operands_[operand] = root + s.offset;
       break;
     }
@@ -113,10 +113,12 @@ Status Executable::add_operand(int memory, ops::Ref r, backends::ConstantCache* 
   return {};
 }
 
-Result<backends::Handle> Executable::constant(int memory, ops::Ref root, backends::ConstantCache* constants) {
+Result<backends::Handle> Executable::constant(int memory, ops::Ref root, backends::ConstantCache* constants,
+                                              bool read) {
   const Tensor& tensor = *program_.at(root).constant;
   // On the host the model's own bytes serve, often a mapped file's; other memories hold a copy per model.
-  if (memory == search::kHost) return backends::host_memory().of(tensor.data());
+  if (memory == search::kHost)
+    return backends::host_memory().of(read ? tensor.data() : static_cast<const void*>(tensor.address()));
   backends::Memory& to = *plan_.memories[memory].memory;
   const backends::PrepareContext context{constants, threads_};
   const std::string kind = std::string(to.name()) + " copy of " + std::to_string(tensor.bytes()) +

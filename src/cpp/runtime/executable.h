@@ -82,9 +82,11 @@ class Executable {
   Result<std::shared_ptr<const backends::Kernel>> kernel_for(const search::Step& step,
                                                              backends::ConstantCache* constants) const;
   bool fits_arena() const;
+  bool reads_more(const search::Step& step, const backends::Kernel& before,
+                  const backends::Kernel& now) const;
   int64_t bytes_of(ops::Ref r) const;
-  Status add_operand(int memory, ops::Ref r, backends::ConstantCache* constants);
-  Result<backends::Handle> constant(int memory, ops::Ref root, backends::ConstantCache* constants);
+  Status add_operand(int memory, ops::Ref r, backends::ConstantCache* constants, bool read = true);
+  Result<backends::Handle> constant(int memory, ops::Ref root, backends::ConstantCache* constants, bool read);
 
   bool arenas_stand(const Arenas& arenas) const;
   Status bind_arenas(Arenas& arenas);

@@ -17,7 +17,7 @@ constexpr int64_t kSmallBytes = 1024;
 bool says_sizes(const Tensor& t) { return t.dtype() == DType::int64 && t.bytes() <= kSmallBytes; }
 
 bool same(const Tensor& a, const Tensor& b) {
-  if (a.data() == b.data() && a.dtype() == b.dtype() && a.shape() == b.shape()) return true;
+  if (a.address() == b.address() && a.dtype() == b.dtype() && a.shape() == b.shape()) return true;
   return a.bytes() <= kSmallBytes && a.identical(b);
 }
 
@@ -35,7 +35,7 @@ uint64_t key_of(const ops::Program& one_node) {
       continue;
     }
     const Tensor& t = *one_node.at(r).constant;
-    hash.value(t.bytes() <= kSmallBytes ? digest(t) : uint64_t{reinterpret_cast<uintptr_t>(t.data())});
+    hash.value(t.bytes() <= kSmallBytes ? digest(t) : uint64_t{reinterpret_cast<uintptr_t>(t.address())});
   }
   return hash.finish();
 }
@@ -66,7 +66,12 @@ Result<std::vector<Tensor>> FoldedConstants::get(const ops::Program& one_node, c
   const uint64_t key = key_of(one_node);
   std::lock_guard lock(mutex_);
   if (const Fold* known = find(key, one_node)) return known->results;
-  WALLE_ASSIGN(std::vector<Tensor> results, compute(one_node));
+  ops::Program readable = one_node;
+  for (ops::ProgramValue& value : readable.values)
+    if (value.constant) {
+      WALLE_ASSIGN(value.constant, value.constant->for_one_reading());
+    }
+  WALLE_ASSIGN(std::vector<Tensor> results, compute(readable));
   if (std::ranges::any_of(results, [](const Tensor& t) { return t.bytes() > kSmallBytes; }))
     folds_.emplace(key, Fold{.node = one_node.nodes[0], .sources = sources_of(one_node), .results = results});
   return results;
@@ -101,7 +106,7 @@ void FoldedConstants::count(HandleCount& counts) const {
 void FoldedConstants::drop_unused(const HandleCount& counts) {
   std::vector<const std::byte*> needed;
   const auto is_needed = [&](const Tensor& t) {
-    return counts.held_elsewhere(t) || std::ranges::find(needed, t.buffer().data()) != needed.end();
+    return counts.held_elsewhere(t) || std::ranges::find(needed, t.buffer().address()) != needed.end();
   };
   for (auto& [key, fold] : folds_) fold.used = false;
   for (bool changed = true; changed;) {
@@ -109,7 +114,7 @@ void FoldedConstants::drop_unused(const HandleCount& counts) {
     for (auto& [key, fold] : folds_) {
       if (fold.used || std::ranges::none_of(fold.results, is_needed)) continue;
       fold.used = changed = true;
-      for (const Tensor& t : fold.sources) needed.push_back(t.buffer().data());
+      for (const Tensor& t : fold.sources) needed.push_back(t.buffer().address());
     }
   }
   std::erase_if(folds_, [](const auto& e) { return !e.second.used; });

@@ -10,10 +10,10 @@ namespace walle::runtime {
 
 class HandleCount {
  public:
-  void add(const Tensor& tensor) { ++held_[tensor.buffer().data()]; }
+  void add(const Tensor& tensor) { ++held_[tensor.buffer().address()]; }
   // Whether a plan, a graph or a caller holds these bytes too.
   bool held_elsewhere(const Tensor& tensor) const {
-    const auto found = held_.find(tensor.buffer().data());
+    const auto found = held_.find(tensor.buffer().address());
     return tensor.buffer().handles() > (found == held_.end() ? 0 : found->second);
   }
 

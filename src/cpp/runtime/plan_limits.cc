@@ -14,13 +14,13 @@ class Uses {
   explicit Uses(const std::vector<KeptPlans*>& all) {
     for (const KeptPlans* plans : all) {
       for (const ir::Value& value : plans->graph().values)
-        if (value.constant) uses_[value.constant->buffer().data()].plans = kEverybodys;
+        if (value.constant) uses_[value.constant->buffer().address()].plans = kEverybodys;
       for (const auto& segment : plans->all()) add(*segment);
     }
   }
 
   bool of_one(const Tensor& t) const {
-    const auto found = uses_.find(t.buffer().data());
+    const auto found = uses_.find(t.buffer().address());
     return found != uses_.end() && found->second.plans == 1;
   }
   int64_t bytes() const {
@@ -41,7 +41,7 @@ class Uses {
   void add(const Segment& segment) {
     for (const ops::ProgramValue& value : segment.executable->program().values) {
       if (!value.constant) continue;
-      Use& use = uses_[value.constant->buffer().data()];
+      Use& use = uses_[value.constant->buffer().address()];
       if (std::exchange(use.last, &segment) != &segment) ++use.plans;
       use.bytes = static_cast<int64_t>(value.constant->buffer().size());
     }

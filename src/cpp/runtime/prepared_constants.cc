@@ -7,7 +7,7 @@ namespace walle::runtime {
 PreparedConstants::Entry& PreparedConstants::entry(std::span<const Tensor* const> sources,
                                                    const std::string& kind) {
   Key key{{}, kind};
-  for (const Tensor* t : sources) key.sources.push_back(reinterpret_cast<uintptr_t>(t->data()));
+  for (const Tensor* t : sources) key.sources.push_back(reinterpret_cast<uintptr_t>(t->address()));
   const auto [it, fresh] = entries_.try_emplace(std::move(key));
   if (fresh) {
     for (const Tensor* t : sources) it->second.sources.push_back(*t);

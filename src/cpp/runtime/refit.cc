@@ -27,6 +27,17 @@ int64_t Executable::bytes_of(ops::Ref r) const {
   return plan_.memories[search::kHost].memory->bytes_of(value.dtype, value.shape);
 }
 
+// An operand that no kernel looked at may be an address that is not to be read (bind.cc).
+bool Executable::reads_more(const search::Step& step, const backends::Kernel& before,
+                            const backends::Kernel& now) const {
+  const std::vector<ops::Ref>& inputs = program_.nodes[step.node].inputs;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] >= 0 && program_.at(inputs[i]).constant && now.reads(static_cast<int>(i)) &&
+        !before.reads(static_cast<int>(i)))
+      return true;
+  return false;
+}
+
 bool Executable::fits_arena() const {
   if (workspaces_.empty()) return false;  // the last layout was refused
   for (const auto& [r, room] : room_)
@@ -38,6 +49,7 @@ bool Executable::fits_arena() const {
 
 Result<bool> Executable::refit(std::span<const std::vector<size_t>> alike, std::span<const ops::Ref> values,
                                const Choose& choose, backends::ConstantCache* constants) {
+  bool bound = true;
   for (const std::vector<size_t>& steps : alike) {
     search::Step& first = plan_.steps[steps[0]];
     auto found = choose(program_.nodes[first.node]);
@@ -48,11 +60,12 @@ Result<bool> Executable::refit(std::span<const std::vector<size_t>> alike, std::
     for (const size_t s : steps) {
       if (s != steps[0]) plan_.steps[s].chosen = first.chosen;
       plan_.steps[s].losers.clear();
+      bound = bound && !reads_more(plan_.steps[s], *kernels_[s], **kernel);
       kernels_[s] = *kernel;
       steps_[s].kernel = kernels_[s].get();
     }
   }
-  if (views_move_ || !fits_arena()) {
+  if (views_move_ || !bound || !fits_arena()) {
     workspaces_.clear();  // until all of the next layout stands
     WALLE_TRY(search::plan_arenas(program_, search::find_views(program_), plan_));
     WALLE_TRY(bind_operands(constants));

@@ -40,8 +40,7 @@ Digest WeightsCache::key_of(std::span<const Tensor* const> sources, const std::s
   Digest key{};
   for (const Tensor* t : sources) {
     hash.text(dtype_name(t->dtype())).text(t->shape().text());
-    const Digest bytes =
-        digest_of({static_cast<const std::byte*>(t->data()), static_cast<size_t>(t->bytes())});
+    const Digest bytes = digest_of({t->address(), static_cast<size_t>(t->bytes())});
     for (size_t i = 0; i < key.size(); ++i) key[i] = base::mix(key[i], bytes[i]);
   }
   const uint64_t rest = hash.finish();

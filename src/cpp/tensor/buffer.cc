@@ -1,5 +1,9 @@
 #include "tensor/buffer.h"
 
+#include <cstring>
+#include <mutex>
+#include <new>
+
 #include "base/memory.h"
 
 namespace walle::tensor {
@@ -50,8 +54,40 @@ Buffer Buffer::of_file(std::shared_ptr<const base::MappedFile> file) {
   return out;
 }
 
+struct Buffer::LateCopy {
+  explicit LateCopy(Buffer from) : window(std::move(from)) {}
+
+  Buffer window;
+  std::once_flag once;
+  Buffer copy;
+};
+
+Buffer Buffer::aligned_late(const Buffer& window) {
+  auto late = std::make_shared<LateCopy>(window);
+  Buffer out = window;
+  out.late_ = late.get();
+  out.owner_ = std::move(late);
+  return out;
+}
+
+// Memory that is refused is thrown, as by a container: data() has no other way to say so.
+std::byte* Buffer::copied() const {
+  std::call_once(late_->once, [this] {
+    const Buffer& window = late_->window;
+    auto made = allocate(window.size());
+    if (!made.ok()) throw std::bad_alloc();
+    late_->copy = std::move(*made);
+    std::memcpy(late_->copy.data(), window.data(), window.size());
+    window.drop(0, window.size());
+  });
+  return late_->copy.data();
+}
+
 Buffer Buffer::part(size_t offset, size_t bytes) const {
   Buffer out = *this;
+  out.data_ = data();
+  out.late_ = nullptr;  // the copy, which the owner holds
+  if (late_) out.file_ = nullptr;
   out.data_ += offset;
   out.size_ = bytes;
   return out;

@@ -12,6 +12,14 @@ Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
   return Tensor(dtype, shape, std::move(buffer));
 }
 
+Result<Tensor> Tensor::for_one_reading() const {
+  if (buffer_.lies_aligned()) return *this;
+  WALLE_ASSIGN(Tensor out, allocate(dtype_, shape_));
+  std::memcpy(out.mutable_data(), address(), static_cast<size_t>(bytes()));
+  buffer_.drop(offset_, static_cast<size_t>(bytes()));
+  return out;
+}
+
 Result<Tensor> Tensor::zeros(DType dtype, const Shape& shape) {
   WALLE_ASSIGN(Tensor out, allocate(dtype, shape));
   if (out.bytes() > 0) std::memset(out.mutable_data(), 0, out.bytes());

@@ -43,6 +43,11 @@ class Tensor {
   bool defined() const { return dtype_ != DType::undefined; }
 
   const void* data() const { return buffer_.data() + offset_; }
+  // Tells bytes apart, and does not make the copy that data() may (Buffer::aligned_late).
+  const std::byte* address() const { return buffer_.address() + offset_; }
+  // Itself, or a copy that goes with its handle where data() would make one that stays: for those who read
+  // all of it once, to make another form. A resource error when memory is short.
+  Result<Tensor> for_one_reading() const;
   void* mutable_data() { return buffer_.data() + offset_; }
   template <class T>
   std::span<const T> as() const {

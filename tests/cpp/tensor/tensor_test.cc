@@ -1,8 +1,11 @@
 // Shapes, buffers and tensors: what untrusted sizes may do, and who owns the bytes.
 #include "tensor/tensor.h"
 
+#include <cstring>
 #include <limits>
+#include <new>
 #include <random>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -197,6 +200,59 @@ TEST(Representable, IsWhatAConversionKeeps) {
   EXPECT_FALSE(representable<int32_t>(std::numeric_limits<double>::quiet_NaN()));
   EXPECT_TRUE(representable<float>(1e300));
   EXPECT_TRUE(representable<bool>(7));
+}
+
+// Floats at an odd address, as in most ONNX files.
+struct Unaligned {
+  std::vector<std::byte> bytes = std::vector<std::byte>(4 * sizeof(float) + 1);
+  Tensor tensor;
+
+  Unaligned() {
+    const std::vector<float> values{1, 2, 3, 4};
+    std::memcpy(bytes.data() + 1, values.data(), 4 * sizeof(float));
+    const Buffer whole = Buffer::wrap(bytes.data(), bytes.size(), {}, false);
+    tensor = Tensor(DType::float32, {4}, Buffer::aligned_late(whole.part(1, 4 * sizeof(float))));
+  }
+};
+
+TEST(LateCopy, IsMadeOnceForAllHandlesAndThreads) {
+  const Unaligned given;
+  const Tensor other = given.tensor;
+  EXPECT_FALSE(other.buffer().lies_aligned());
+  EXPECT_EQ(other.address(), given.bytes.data() + 1);
+  std::vector<const void*> seen(4);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& at : seen) threads.emplace_back([&] { at = given.tensor.data(); });
+  }
+  EXPECT_EQ(seen, std::vector<const void*>(4, other.data()));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(other.data()) % 64, 0u);
+  EXPECT_EQ(other.as<float>()[3], 4);
+  EXPECT_EQ(other.address(), given.bytes.data() + 1) << "what tells the bytes apart stays";
+  EXPECT_EQ(static_cast<const float*>(Tensor(DType::float32, {2}, other.buffer().part(8, 8)).data())[0], 3);
+}
+
+TEST(LateCopy, IsNotMadeForOneReading) {
+  const Unaligned given;
+  const uint64_t before = base::allocation_count();
+  {
+    const Tensor once = *given.tensor.for_one_reading();
+    EXPECT_EQ(once.as<float>()[2], 3);
+    EXPECT_NE(once.address(), given.tensor.address());
+  }
+  EXPECT_EQ(base::allocation_count(), before + 1);
+  EXPECT_EQ(given.tensor.as<float>()[0], 1);
+  EXPECT_EQ(base::allocation_count(), before + 2) << "this one stays";
+  EXPECT_EQ(given.tensor.for_one_reading()->as<float>()[1], 2);
+}
+
+TEST(LateCopy, ThrowsWhereMemoryIsRefusedAndIsMadeTheNextTime) {
+  const Unaligned given;
+  base::set_allocation_fault([](uint64_t, size_t) { return true; });
+  EXPECT_FALSE(given.tensor.for_one_reading().ok());
+  EXPECT_THROW(given.tensor.data(), std::bad_alloc);
+  base::set_allocation_fault(nullptr);
+  EXPECT_EQ(given.tensor.as<float>()[3], 4);
 }
 
 }  // namespace

@@ -94,7 +94,8 @@ std::unique_ptr<Kernel> reference_kernel(const kernels::ConvShape& s, const kern
 
 Result<Block> pack(const kernels::Conv& conv, const Tensor& w) {
   WALLE_ASSIGN(Block block, allocate_floats(kernels::packed_weight_elements(conv)));
-  kernels::pack_weights(conv, w.as<float>().data(), floats_of(block));
+  WALLE_ASSIGN(const Tensor readable, w.for_one_reading());
+  kernels::pack_weights(conv, readable.as<float>().data(), floats_of(block));
   return block;
 }
 
@@ -111,7 +112,7 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, const kernels:
         "conv_a_" + std::string(isa_name(isa)) + "_" + std::to_string(conv->shape.groups);
     WALLE_ASSIGN(weights, context.shared({w}, kind, make));
   }
-  return make_kernel([=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
+  const auto run = [=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
     kernels::Epilogue here = e;
     if (has_bias) here.row_bias = a.input<float>(2);
     if (has_residual) here.residual = a.input<float>(3);
@@ -119,7 +120,8 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node, const kernels:
     kernels::run_conv(*conv, a.input<float>(0), a.input<float>(1), packed, here, a.output<float>(0),
                       a.threads, a.workspace);
     return {};
-  });
+  };
+  return make_kernel_in(host_memory(), weights ? kPackedWeights : 0, run);
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,

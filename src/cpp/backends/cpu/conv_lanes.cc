@@ -65,7 +65,8 @@ Result<SharedBlock> winograd_filters(const NodeView& node, const kernels::Winogr
   const Tensor& w = *node.constant(1);
   const auto make = [&]() -> Result<Block> {
     WALLE_ASSIGN(Block block, allocate_floats(kernels::winograd_weight_elements(winograd)));
-    kernels::winograd_weights(winograd, w.as<float>().data(), floats_of(block));
+    WALLE_ASSIGN(const Tensor readable, w.for_one_reading());
+    kernels::winograd_weights(winograd, readable.as<float>().data(), floats_of(block));
     return block;
   };
   return context.shared(
@@ -101,19 +102,21 @@ Result<std::unique_ptr<Kernel>> lane_kernel(const NodeView& node, const kernels:
   const Tensor& w = *node.constant(1);
   const auto make = [&]() -> Result<Block> {
     WALLE_ASSIGN(Block block, allocate_floats(kernels::lane_weight_elements(conv)));
-    kernels::lane_weights(conv, w.as<float>().data(), floats_of(block));
+    WALLE_ASSIGN(const Tensor readable, w.for_one_reading());
+    kernels::lane_weights(conv, readable.as<float>().data(), floats_of(block));
     return block;
   };
   WALLE_ASSIGN(const SharedBlock weights,
                context.shared({&w}, "conv_lanes_" + std::string(isa_name(isa)), make));
-  return make_kernel([=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
+  const auto run = [=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
     kernels::Epilogue here = e;
     if (has_bias) here.row_bias = a.input<float>(2);
     if (has_residual) here.residual = a.input<float>(3);
     kernels::run_lane_conv(conv, a.input<float>(0), floats_of(*weights), here, a.output<float>(0), a.threads,
                            a.workspace);
     return {};
-  });
+  };
+  return make_kernel_in(host_memory(), kPackedWeights, run);
 }
 
 Result<std::unique_ptr<Kernel>> window_kernel(const NodeView& node, const kernels::ConvShape& shape,
@@ -123,19 +126,21 @@ Result<std::unique_ptr<Kernel>> window_kernel(const NodeView& node, const kernel
   const Tensor& w = *node.constant(1);
   const auto make = [&]() -> Result<Block> {
     WALLE_ASSIGN(Block block, allocate_floats(kernels::window_weight_elements(*conv)));
-    kernels::window_weights(*conv, w.as<float>().data(), floats_of(block));
+    WALLE_ASSIGN(const Tensor readable, w.for_one_reading());
+    kernels::window_weights(*conv, readable.as<float>().data(), floats_of(block));
     return block;
   };
   WALLE_ASSIGN(const SharedBlock weights,
                context.shared({&w}, "conv_windows_" + std::string(isa_name(isa)), make));
-  return make_kernel([=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
+  const auto run = [=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
     kernels::Epilogue here = e;
     if (has_bias) here.row_bias = a.input<float>(2);
     if (has_residual) here.residual = a.input<float>(3);
     kernels::run_window_conv(*conv, a.input<float>(0), floats_of(*weights), here, a.output<float>(0),
                              a.threads, a.workspace);
     return {};
-  });
+  };
+  return make_kernel_in(host_memory(), kPackedWeights, run);
 }
 
 Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
@@ -144,14 +149,15 @@ Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kern
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa);
   WALLE_ASSIGN(const SharedBlock weights, winograd_filters(node, winograd, isa, context));
-  return make_kernel([=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
+  const auto run = [=, has_bias = node.has(2), has_residual = node.has(3)](const HostArgs& a) -> Status {
     kernels::Epilogue here = e;
     if (has_bias) here.row_bias = a.input<float>(2);
     if (has_residual) here.residual = a.input<float>(3);
     kernels::run_winograd(winograd, a.input<float>(0), floats_of(*weights), here, a.output<float>(0),
                           a.threads, a.workspace);
     return {};
-  });
+  };
+  return make_kernel_in(host_memory(), kPackedWeights, run);
 }
 
 Result<std::unique_ptr<Kernel>> blocked_winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,

@@ -41,6 +41,9 @@ Quantity level_of(double bytes);
 // The instruction set of float32 vector kernels; nothing for other dtypes.
 std::optional<kernels::Isa> float_isa(const NodeView& node);
 
+// Of a kernel: it has packed its weights, input 1, and does not look at them again.
+inline constexpr uint32_t kPackedWeights = 0b10;
+
 // Packed weights: a block of the host's memory as floats.
 inline Result<Block> allocate_floats(int64_t count) {
   return Block::allocate(host_memory(), count * static_cast<int64_t>(sizeof(float)));

@@ -3,6 +3,7 @@
 // Two kernels: a reference for every dtype, and register tiles over packed B for float32 (kernels/gemm). A
 // constant B is packed once per model and shared by its sessions, or read where it lies when a product has
 // few rows; any other is packed by every run, panel by panel.
+#include <cstring>
 #include <numeric>
 
 #include "backends/cpu/epilogue.h"
@@ -143,14 +144,25 @@ std::unique_ptr<Kernel> reference_kernel(Problem p, kernels::Epilogue e, bool ha
 
 // So much of B at once: what is packed leaves memory before the next rows come in.
 constexpr int64_t kPackedAtOnce = int64_t{8} << 20;
+// Likewise, of weights that lie unaligned: the rows stay in the outer cache while they are packed.
+constexpr int64_t kCopiedAtOnce = int64_t{256} << 10;
 
 Result<Block> pack(const kernels::GemmTable& table, const Tensor& b, const Problem& p) {
   WALLE_ASSIGN(Block block, allocate_floats(kernels::packed_b_elements(table, p.n, p.k)));
   const int64_t row = std::max<int64_t>(p.n * kernels::kFloatBytes, 1);
-  const int64_t rows = std::max<int64_t>(kPackedAtOnce / row, 1);
+  const bool aligned = b.buffer().lies_aligned();
+  const int64_t rows = std::max<int64_t>((aligned ? kPackedAtOnce : kCopiedAtOnce) / row, 1);
+  std::vector<float> copied(aligned ? 0 : std::min(rows, p.k) * p.n);
   for (int64_t k0 = 0; k0 < p.k; k0 += rows) {
     const int64_t k1 = std::min(k0 + rows, p.k);
-    kernels::pack_b_rows(table, {b.as<float>().data(), p.n, 1}, k0, k1, p.k, p.n, floats_of(block));
+    const float* from = nullptr;  // row 0, were it there
+    if (aligned) {
+      from = b.as<float>().data();
+    } else {
+      std::memcpy(copied.data(), b.address() + k0 * row, static_cast<size_t>((k1 - k0) * row));
+      from = copied.data() - k0 * p.n;
+    }
+    kernels::pack_b_rows(table, {from, p.n, 1}, k0, k1, p.k, p.n, floats_of(block));
     b.buffer().drop(b.byte_offset() + static_cast<size_t>(k0 * row), static_cast<size_t>((k1 - k0) * row));
   }
   return block;
@@ -177,32 +189,35 @@ Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, c
   const int64_t share =
       kernels::gemm_workspace_bytes(table, p.m, p.n, p.k, false, static_cast<bool>(weights));
   const bool has_bias = node.has(2), has_residual = node.has(3);
-  return make_kernel([p = std::move(p), e, weights, elsewhere, share, has_bias, has_residual,
-                      &table](const HostArgs& args) -> Status {
-    const Block* packed = weights ? weights.get() : elsewhere ? elsewhere->find() : nullptr;
-    const auto batches = static_cast<int64_t>(p.a.size());
-    const int inner = inner_threads(p, args.threads);
-    const int64_t shares = inner > 1 ? 1 : std::min<int64_t>(batches, args.threads);
-    base::parallel_for(shares, args.threads, [&](int64_t part) {
-      for (int64_t i = batches * part / shares; i < batches * (part + 1) / shares; ++i) {
-        const int64_t at = i * p.m * p.n;
-        kernels::Gemm g;
-        g.m = p.m;
-        g.n = p.n;
-        g.k = p.k;
-        g.a = {args.input<float>(0) + p.a[i], p.k, 1};
-        g.b = {args.input<float>(1) + p.b[i], p.n, 1};
-        if (packed) g.packed_b = floats_of(*packed);
-        g.c = args.output<float>(0) + at;
-        g.c_row = p.n;
-        g.epilogue = e;
-        if (has_bias) g.epilogue.col_bias = args.input<float>(2);
-        if (has_residual) g.epilogue.residual = args.input<float>(3) + at;
-        kernels::run_gemm(table, g, inner, args.workspace + part * share);
-      }
-    });
-    return {};
-  });
+  const uint32_t unread = weights || (elsewhere && elsewhere->find()) ? kPackedWeights : 0;
+  return make_kernel_in(
+      host_memory(), unread,
+      [p = std::move(p), e, weights, elsewhere, share, has_bias, has_residual,
+       &table](const HostArgs& args) -> Status {
+        const Block* packed = weights ? weights.get() : elsewhere ? elsewhere->find() : nullptr;
+        const auto batches = static_cast<int64_t>(p.a.size());
+        const int inner = inner_threads(p, args.threads);
+        const int64_t shares = inner > 1 ? 1 : std::min<int64_t>(batches, args.threads);
+        base::parallel_for(shares, args.threads, [&](int64_t part) {
+          for (int64_t i = batches * part / shares; i < batches * (part + 1) / shares; ++i) {
+            const int64_t at = i * p.m * p.n;
+            kernels::Gemm g;
+            g.m = p.m;
+            g.n = p.n;
+            g.k = p.k;
+            g.a = {args.input<float>(0) + p.a[i], p.k, 1};
+            g.b = {args.input<float>(1) + p.b[i], p.n, 1};
+            if (packed) g.packed_b = floats_of(*packed);
+            g.c = args.output<float>(0) + at;
+            g.c_row = p.n;
+            g.epilogue = e;
+            if (has_bias) g.epilogue.col_bias = args.input<float>(2);
+            if (has_residual) g.epilogue.residual = args.input<float>(3) + at;
+            kernels::run_gemm(table, g, inner, args.workspace + part * share);
+          }
+        });
+        return {};
+      });
 }
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,

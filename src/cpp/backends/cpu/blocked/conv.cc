@@ -66,7 +66,8 @@ Result<SharedBlock> packed_weights(const NodeView& node, const kernels::BlockedC
   const Tensor* bias = node.has(2) ? node.constant(2) : nullptr;
   const auto make = [&]() -> Result<Block> {
     WALLE_ASSIGN(Block block, allocate_floats(kernels::blocked_weight_elements(conv)));
-    kernels::blocked_weights(conv, w.as<float>().data(), bias ? bias->as<float>().data() : nullptr,
+    WALLE_ASSIGN(const Tensor readable, w.for_one_reading());
+    kernels::blocked_weights(conv, readable.as<float>().data(), bias ? bias->as<float>().data() : nullptr,
                              floats_of(block));
     return block;
   };
