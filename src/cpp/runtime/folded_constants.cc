@@ -21,8 +21,17 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.bytes() <= kSmallBytes && a.identical(b);
 }
 
+// Of pieces of a large tensor: whoever finds an equal one compares all bytes. Over all of them it was a third
+// of what a plan of convolutions took (0.4 of 1.0 ms, for 2.3 MB).
 uint64_t digest(const Tensor& t) {
-  return digest_of({static_cast<const std::byte*>(t.data()), static_cast<size_t>(t.bytes())})[0];
+  constexpr size_t kPieces = 16, kPiece = 1024;
+  const std::span bytes(static_cast<const std::byte*>(t.data()), static_cast<size_t>(t.bytes()));
+  if (bytes.size() <= kPieces * kPiece) return digest_of(bytes)[0];
+  base::Hasher hash;
+  hash.value(bytes.size());
+  const size_t step = (bytes.size() - kPiece) / (kPieces - 1);
+  for (size_t i = 0; i < kPieces; ++i) hash.value(digest_of(bytes.subspan(i * step, kPiece))[0]);
+  return hash.finish();
 }
 
 uint64_t key_of(const ops::Program& one_node) {
