@@ -58,7 +58,7 @@ class Network:
         steps: list[Callable[[], None]] = [
             self.unary, self.binary, self.channel, self.product, self.norm, self.attention, self.concat,
             self.slice, self.halves, self.turned, self.softmax, self.reduced, self.flat, self.gathered,
-            self.tiled,
+            self.tiled, self.positions, self.causal, self.repeated, self.padded, self.last_half,
         ]  # fmt: skip
         for _ in range(self.rng.randint(2, 9)):
             self.rng.choice(steps)()
@@ -88,8 +88,22 @@ class Network:
         middle, x = self.pick()
         self.keep(middle, self.node("LayerNormalization", x, self.constant(WIDTH), self.constant(WIDTH))[0])
 
+    def size(self, x: str, axis: int) -> str:
+        """[1]: how long x is, as PyTorch's exporters write it."""
+        one = self.node("Gather", self.node("Shape", x)[0], self.tensor(np.int64(axis)))[0]
+        return self.node("Unsqueeze", one, self.ints(0))[0]
+
+    def scalar(self, size: str) -> str:
+        return self.node("Squeeze", size, self.ints(0))[0]
+
     def heads(self, x: str) -> str:
-        split = self.node("Reshape", x, self.ints(0, -1, HEADS, WIDTH // HEADS))[0]
+        if self.rng.random() < 0.5:
+            target = self.ints(0, -1, HEADS, WIDTH // HEADS)
+        else:
+            each = self.node("Div", self.size(x, 2), self.ints(HEADS))[0]
+            sizes = [self.size(x, 0), self.size(x, 1), self.ints(HEADS), each]
+            target = self.node("Concat", *sizes, axis=0)[0]
+        split = self.node("Reshape", x, target)[0]
         return self.node("Transpose", split, perm=[0, 2, 1, 3])[0]
 
     def attention(self) -> None:
@@ -148,6 +162,71 @@ class Network:
         middle, x = self.pick()
         column = self.node("ReduceMean", x, keepdims=1, axes=[2])[0]
         self.keep(middle, self.node("Expand", column, self.ints(1, 1, WIDTH))[0])
+
+    def positions(self) -> None:
+        """Rows of a table by their number, after those that another input has."""
+        middle, x = self.pick()
+        _, before = self.pick()
+        first = self.scalar(self.size(before, 1))
+        end = self.node("Add", first, self.scalar(self.size(x, 1)))[0]
+        if self.rng.random() < 0.5:
+            numbers = self.node("Range", first, end, self.tensor(np.int64(1)))[0]
+            rows = self.node("Gather", self.constant(1200, WIDTH), numbers, axis=0)[0]
+        else:
+            ends = [self.node("Unsqueeze", n, self.ints(0))[0] for n in (first, end)]
+            rows = self.node("Slice", self.constant(1200, WIDTH), *ends, self.ints(0))[0]
+        self.keep(middle, self.node("Add", x, rows)[0])
+
+    def causal(self) -> None:
+        """Scores of what lies behind are masked: by a triangle of ones, or by comparing numbers."""
+        middle, x = self.pick()
+        scores = self.node("MatMul", x, self.node("Transpose", x, perm=[0, 2, 1])[0])[0]
+        size = self.size(x, 1)
+        square = self.node("Concat", size, size, axis=0)[0]
+        if self.rng.random() < 0.5:
+            one = numpy_helper.from_array(np.array([1], np.float32))
+            ones = self.node("ConstantOfShape", square, value=one)[0]
+            below = self.node("Trilu", ones, upper=self.rng.randint(0, 1))[0]
+            mask = self.node("Cast", below, to=TensorProto.BOOL)[0]
+        else:
+            numbers = self.node(
+                "Range", self.tensor(np.int64(0)), self.scalar(size), self.tensor(np.int64(1))
+            )
+            column = self.node("Unsqueeze", numbers[0], self.ints(1))[0]
+            mask = self.node("LessOrEqual", numbers[0], column)[0]
+        masked = self.node("Where", mask, scores, self.tensor(np.float32(-1e4)))[0]
+        mixed = self.node("MatMul", self.node("Softmax", masked, axis=-1)[0], x)[0]
+        self.keep(middle, mixed)
+
+    def repeated(self) -> None:
+        """A row for each of another's, by Expand of a computed shape or by Tile."""
+        _, x = self.pick()
+        row = self.node("ReduceMax", x, keepdims=1, axes=[1])[0]
+        middle, like = self.pick()
+        if self.rng.random() < 0.5:
+            sizes = self.node("Concat", self.ints(1), self.size(like, 1), self.ints(1), axis=0)[0]
+            self.keep(middle, self.node("Tile", row, sizes)[0])
+            return
+        sizes = self.node("Concat", self.size(like, 0), self.size(like, 1), self.ints(-1), axis=0)[0]
+        unknown = self.node("Equal", sizes, self.ints(-1))[0]
+        ones = self.node("ConstantOfShape", self.node("Shape", sizes)[0], value=numpy_helper.from_array(
+            np.array([1], np.int64)))[0]  # fmt: skip
+        self.keep(middle, self.node("Expand", row, self.node("Where", unknown, ones, sizes)[0])[0])
+
+    def padded(self) -> None:
+        middle, x = self.pick()
+        before, after = self.rng.choice([(1, 0), (0, 2), (1, 2), (-1, 3)])
+        mode = self.rng.choice(["constant", "edge", "reflect", "wrap"])
+        name = self.node("Pad", x, self.ints(0, before, 0, 0, after, 0), mode=mode)[0]
+        self.keep(f"{name}({middle})", name)
+
+    def last_half(self) -> None:
+        """From the middle on, where the middle is computed."""
+        _, x = self.pick()
+        size = self.size(x, 1)
+        half = self.node("Div", size, self.ints(2))[0]
+        name = self.node("Slice", x, half, size, self.ints(1))[0]
+        self.keep(name, name)
 
     def model(self) -> onnx.ModelProto:
         inputs = [
@@ -232,6 +311,20 @@ def test_one_plan_serves_every_length() -> None:
     # The first length, met alone, has a plan of its own; where another form of the attention costs less,
     # another class begins.
     assert session.memory().plans <= 5
+
+
+def test_what_exporters_compute_of_shapes_needs_no_plan_of_its_own() -> None:
+    """Positions, masks, heads and repeats whose sizes come of Shape nodes."""
+    network = Network(0)
+    network.alike = {"length": ["x"]}
+    for step in (network.positions, network.causal, network.repeated, network.attention, network.last_half):
+        step()
+    session = walle_rt.load(network.model()).session()
+    past = np.zeros((1, 3, WIDTH), np.float32)
+    for length in range(2, 60):
+        session.run({"x": np.ones((1, length, WIDTH), np.float32), "past": past})
+    # One for each doubling of the table of positions, and where another form of the attention costs less.
+    assert session.memory().plans <= 8
 
 
 def test_a_plan_for_a_class_follows_sizes_back_and_forth() -> None:

@@ -19,6 +19,12 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
 }
 
 // For value >= 0 and value + multiple below 2^63, which the limits of base/limits.h see to.
+inline std::optional<int64_t> checked_sub(int64_t a, int64_t b) {
+  int64_t out;
+  if (__builtin_sub_overflow(a, b, &out)) return std::nullopt;
+  return out;
+}
+
 inline constexpr int64_t round_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -18,12 +19,15 @@ struct InferInput {
   DType dtype = DType::undefined;
   Shape shape;
   const Tensor* constant = nullptr;  // the value where it is known at planning time
+  // Else its elements, where they are known but some are symbols: int64 or int32.
+  const std::vector<tensor::Dim>* sizes = nullptr;
 };
 
 struct InferOutput {
   DType dtype = DType::undefined;
   Shape shape;
-  std::optional<Tensor> value;  // set by rules that know the result (Shape, Size)
+  std::optional<Tensor> value{};     // set by rules that know the result (Shape, Size)
+  std::vector<tensor::Dim> sizes{};  // the same where some elements are symbols
 };
 
 class InferContext {
@@ -42,7 +46,13 @@ class InferContext {
   DType dtype(int i) const { return inputs_[i].dtype; }
   const Shape& shape(int i) const { return inputs_[i].shape; }
   int rank(int i) const { return shape(i).rank(); }
-  const Tensor* constant(int i) const { return has(i) ? inputs_[i].constant : nullptr; }
+  const Tensor* constant(int i) const {
+    if (has(i) && inputs_[i].sizes) return pinned(i);
+    return has(i) ? inputs_[i].constant : nullptr;
+  }
+
+  // Whether input i is known, some of its elements being symbols.
+  bool sizes(int i) const { return has(i) && inputs_[i].sizes; }
 
   // The value of input i, which the result's shape or structure depends on. When it is not computed yet this
   // fails and missing() names the input: the planner ends the segment before this node and comes back with
@@ -50,6 +60,8 @@ class InferContext {
   // constant().
   Result<const Tensor*> need(int i);
   Result<std::vector<int64_t>> need_i64(int i);
+  // The same of sizes, which may be symbols and then stay so.
+  Result<std::vector<tensor::Dim>> need_dims(int i);
   std::optional<int> missing() const { return missing_; }
 
   int output_count() const { return static_cast<int>(outputs_.size()); }
@@ -62,14 +74,19 @@ class InferContext {
     output(i, value.dtype(), value.shape());
     outputs_[i].value = std::move(value);
   }
+  // A result of int64 that the rule knows, of this shape and these elements.
+  Status output_sizes(int i, const Shape& shape, std::vector<tensor::Dim> sizes);
   std::span<const InferOutput> outputs() const { return outputs_; }
 
  private:
+  const Tensor* pinned(int i) const;
+
   const Attributes& attributes_;
   std::span<const InferInput> inputs_;
   std::vector<InferOutput> outputs_;
   Fetch fetch_;
   std::optional<int> missing_;
+  mutable std::map<int, Tensor> pinned_;  // sizes that were read as numbers
 };
 
 }  // namespace walle::ir

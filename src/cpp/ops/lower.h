@@ -44,6 +44,10 @@ class Lowering {
   Program& program() { return program_; }
   Ref add_value(DType dtype, const Shape& shape);
   Ref add_constant(Tensor value);
+  // A value whose elements are known, some of them symbols; a constant where none is.
+  Result<Ref> add_sizes(DType dtype, const Shape& shape, std::vector<Dim> sizes);
+  // Makes a constant of a value that is known by symbols: the plan serves these sizes only. Others stay.
+  Status pin(Ref r);
   // Counts a table that a decomposition is about to compute (a mask, sines,
   // positions); an error once the model's tables together exceed base::kMaxPlanTable
   // steps of work: sizes come from shapes, which cost a hostile file nothing.
@@ -89,6 +93,8 @@ class Lowering {
   std::vector<ir::InferInput> infer_inputs(const std::vector<Ref>& refs) const;
   // Appends the node, or its results as constants where all its inputs are.
   Result<std::vector<Ref>> finish(ProgramNode node, std::span<const ir::InferOutput> outputs);
+  Status pin_all(const std::vector<Ref>& refs);
+  bool some_sizes(const std::vector<Ref>& refs) const;
   bool folds(const ProgramNode& node, int64_t result_bytes) const;
   Result<std::vector<Ref>> fold(ProgramNode node, std::span<const ir::InferOutput> outputs);
 
@@ -121,6 +127,8 @@ class LowerContext {
   const Shape& shape(Ref r) const;
   DType dtype(Ref r) const;
   const Tensor* constant(Ref r) const;
+  // The elements of an integer value that is known while planning; symbols stay such. nullopt: not known.
+  std::optional<std::vector<Dim>> dims(Ref r) const;
 
   // One operator with one result, or with several.
   Ref emit(std::string_view op, std::initializer_list<Ref> inputs, ir::Attributes attributes = {});

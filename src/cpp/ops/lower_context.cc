@@ -15,9 +15,20 @@ const Shape& LowerContext::shape(Ref r) const {
 DType LowerContext::dtype(Ref r) const { return r < 0 ? DType::undefined : lowering_.program().at(r).dtype; }
 
 const Tensor* LowerContext::constant(Ref r) const {
-  if (r < 0) return nullptr;
+  // Without memory for it a value is not known, and the rule says so.
+  if (r < 0 || !lowering_.pin(r).ok()) return nullptr;
   const auto& value = lowering_.program().at(r).constant;
   return value ? &*value : nullptr;
+}
+
+std::optional<std::vector<Dim>> LowerContext::dims(Ref r) const {
+  if (r < 0) return std::nullopt;
+  const ProgramValue& value = lowering_.program().at(r);
+  if (!value.sizes.empty()) return value.sizes;
+  if (!value.constant) return std::nullopt;
+  const auto numbers = value.constant->to_i64();
+  if (!numbers.ok()) return std::nullopt;
+  return std::vector<Dim>(numbers->begin(), numbers->end());
 }
 
 std::vector<Ref> LowerContext::emit_many(std::string_view op, const std::vector<Ref>& inputs,

@@ -1,10 +1,12 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "ops/known_sizes.h"
 #include "ops/lower.h"
 #include "ops/symbolic.h"
 #include "raster/canonical.h"
 #include "tensor/dim_trace.h"
+#include "tensor/dim_values.h"
 
 namespace walle::ops {
 
@@ -24,8 +26,9 @@ Status check_shape(const ir::OpDef& op, const ir::InferOutput& o, const Origin& 
 
 // Results that the shape rule knew.
 bool all_known(std::span<const ir::InferOutput> outputs) {
-  return !outputs.empty() &&
-         std::ranges::all_of(outputs, [](const ir::InferOutput& o) { return o.value.has_value(); });
+  return !outputs.empty() && std::ranges::all_of(outputs, [](const ir::InferOutput& o) {
+    return o.value.has_value() || !o.sizes.empty();
+  });
 }
 
 // Results of no elements: nothing to decompose, and the other axes may be of any size.
@@ -53,6 +56,30 @@ Ref Lowering::add_constant(Tensor value) {
   return program_.add({value.dtype(), shape, std::move(value)});
 }
 
+Result<Ref> Lowering::add_sizes(DType dtype, const Shape& shape, std::vector<Dim> sizes) {
+  if (std::ranges::any_of(sizes, &Dim::symbolic))
+    return program_.add({.dtype = dtype, .shape = shape, .sizes = std::move(sizes)});
+  WALLE_ASSIGN(Tensor value, tensor::pinned_tensor(dtype, shape, sizes));
+  return add_constant(std::move(value));
+}
+
+Status Lowering::pin(Ref r) {
+  if (r < 0 || program_.at(r).sizes.empty()) return {};
+  ProgramValue& value = program_.at(r);
+  WALLE_ASSIGN(value.constant, tensor::pinned_tensor(value.dtype, value.shape, value.sizes));
+  value.sizes.clear();
+  return {};
+}
+
+Status Lowering::pin_all(const std::vector<Ref>& refs) {
+  for (const Ref r : refs) WALLE_TRY(pin(r));
+  return {};
+}
+
+bool Lowering::some_sizes(const std::vector<Ref>& refs) const {
+  return std::ranges::any_of(refs, [&](Ref r) { return r >= 0 && !program_.at(r).sizes.empty(); });
+}
+
 Status Lowering::count_table(int64_t elements, int64_t work) {
   // By division: elements times work may overflow.
   if (elements > (base::kMaxPlanTable - table_work_) / work)
@@ -67,8 +94,11 @@ Status Lowering::count_table(int64_t elements, int64_t work) {
 ir::InferInput Lowering::infer_input(Ref r) const {
   if (r < 0) return {};
   const ProgramValue& v = program_.at(r);
-  return {
-      .present = true, .dtype = v.dtype, .shape = v.shape, .constant = v.constant ? &*v.constant : nullptr};
+  return {.present = true,
+          .dtype = v.dtype,
+          .shape = v.shape,
+          .constant = v.constant ? &*v.constant : nullptr,
+          .sizes = v.sizes.empty() ? nullptr : &v.sizes};
 }
 
 std::vector<ir::InferInput> Lowering::infer_inputs(const std::vector<Ref>& refs) const {
@@ -101,8 +131,23 @@ Result<std::vector<Ref>> Lowering::apply_inferred(const ir::OpDef& op, const ir:
   std::vector<Ref> refs;
   // Shape, Size, Range and the window functions answer in their shape rules: no node is left.
   if (all_known(outputs)) {
-    for (const ir::InferOutput& o : outputs) refs.push_back(add_constant(*o.value));
+    for (const ir::InferOutput& o : outputs) {
+      if (o.value) {
+        refs.push_back(add_constant(*o.value));
+      } else {
+        WALLE_ASSIGN(refs.emplace_back(), add_sizes(o.dtype, o.shape, o.sizes));
+      }
+    }
     return refs;
+  }
+  // What is computed of sizes stays known; any other operator wants their numbers, and a backend that is
+  // asked for a composite is asked with them. Movement sees below what its operands are.
+  if (op.op_class != ir::OpClass::transform && some_sizes(inputs)) {
+    if (auto known = computed_sizes(program_, op, attributes, inputs, outputs)) {
+      WALLE_ASSIGN(refs.emplace_back(), add_sizes(outputs[0].dtype, outputs[0].shape, std::move(*known)));
+      return refs;
+    }
+    WALLE_TRY(pin_all(inputs));
   }
   // Not for atoms without a rule: kernels take empty tensors themselves.
   if (op.lower && is_nothing(outputs)) {
@@ -238,6 +283,11 @@ Result<Ref> Lowering::append_raster(raster::Raster raster, DType dtype, const Sh
   WALLE_TRY(raster::check(raster, elements, shape.dim_elements()));
   // One form for equal regions: the merge pass compares rasters size by size.
   for (raster::Region& r : raster.regions) r = raster::canonical(r);
+  if (some_sizes(sources)) {
+    if (auto known = moved_sizes(program_, raster, dtype, shape, sources))
+      return add_sizes(dtype, shape, std::move(*known));
+    WALLE_TRY(pin_all(sources));
+  }
   ProgramNode node{.op = &raster_op(), .inputs = sources, .origin = origin, .raster = std::move(raster)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
   return refs[0];
@@ -247,6 +297,7 @@ Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shap
                                   const std::vector<Ref>& operands, const Origin& origin) {
   WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.dim_elements(),
                           program_.at(operands[1]).shape.dim_elements(), shape.dim_elements()));
+  WALLE_TRY(pin_all(operands));
   ProgramNode node{.op = &loop_op(), .inputs = operands, .origin = origin, .loop = std::move(loop)};
   WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
   return refs[0];

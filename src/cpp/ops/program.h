@@ -23,7 +23,10 @@ inline constexpr Ref kNoRef = -1;
 struct ProgramValue {
   DType dtype = DType::undefined;
   Shape shape;
-  std::optional<Tensor> constant;
+  std::optional<Tensor> constant{};
+  // While lowering: the elements of what a model computes of its shapes, where some are symbols. No node
+  // computes or reads such a value: what wants numbers makes it a constant (Lowering::pin).
+  std::vector<Dim> sizes{};
 };
 
 // Entry `index` of an integer attribute, of one number or of several, is a size that may be a symbol.

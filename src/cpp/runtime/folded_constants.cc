@@ -49,6 +49,13 @@ uint64_t key_of(const ops::Program& one_node) {
   return hash.finish();
 }
 
+// A fill without sources is of whatever shape its result has.
+bool has_forms(const ops::Program& one_node, const std::vector<Tensor>& results) {
+  return std::ranges::equal(one_node.outputs, results, [&](ops::Ref r, const Tensor& t) {
+    return one_node.at(r).dtype == t.dtype() && one_node.at(r).shape == t.shape();
+  });
+}
+
 std::vector<Tensor> sources_of(const ops::Program& one_node) {
   std::vector<Tensor> sources;
   for (const ops::Ref r : one_node.nodes[0].inputs)
@@ -65,7 +72,7 @@ const FoldedConstants::Fold* FoldedConstants::find(uint64_t key, const ops::Prog
     const Fold& known = it->second;
     if (known.node.op == node.op && known.node.attributes == node.attributes &&
         known.node.raster == node.raster && known.node.loop == node.loop &&
-        known.results.size() == one_node.outputs.size() && std::ranges::equal(known.sources, sources, same))
+        has_forms(one_node, known.results) && std::ranges::equal(known.sources, sources, same))
       return &known;
   }
   return nullptr;

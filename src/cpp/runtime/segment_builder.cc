@@ -138,6 +138,7 @@ Result<std::unique_ptr<Segment>> SegmentBuilder::finish(const std::vector<int>& 
   for (int n = segment_->begin; n < segment_->end; ++n)
     for (ir::ValueId id : graph_.nodes[n].outputs) {
       if (id == ir::kNone || last_use[id] < segment_->end || refs_[id] < 0) continue;
+      WALLE_TRY(lowering_.pin(refs_[id]));  // what leaves the plan is a tensor
       segment_->exports.push_back({id, program_.outputs.size()});
       program_.outputs.push_back(refs_[id]);
     }

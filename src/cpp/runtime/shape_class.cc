@@ -12,7 +12,7 @@ namespace walle::runtime {
 std::unique_ptr<ShapeClass> ShapeClass::of(const DimTrace& trace, const std::vector<Dim>& symbols,
                                            std::unique_ptr<ShapeQuestions> questions, bool views_move,
                                            Executable& executable) {
-  if (!trace.complete() || !search::stays_in_one_memory(executable.plan())) return nullptr;
+  if (!trace.complete() || !search::stays_in_host_memory(executable.plan())) return nullptr;
   std::unique_ptr<ShapeClass> out(new ShapeClass(executable, std::move(questions)));
   const ops::Program& program = executable.program();
   for (size_t r = 0; r < program.values.size(); ++r)

@@ -16,9 +16,11 @@ bool in_host_memory(const Choice& choice) {
 }
 }  // namespace
 
-bool stays_in_one_memory(const Plan& plan) {
+bool stays_in_host_memory(const Plan& plan) {
   return plan.memories.size() == 1 && std::ranges::all_of(plan.steps, [](const Step& step) {
-           return in_host_memory(step.chosen) && std::ranges::all_of(step.losers, in_host_memory);
+           return in_host_memory(step.chosen) && std::ranges::none_of(step.losers, [&](const Choice& c) {
+                    return !in_host_memory(c) && c.cost_ms() < step.chosen.cost_ms();
+                  });
          });
 }
 
@@ -35,11 +37,12 @@ Result<std::optional<Choice>> choice_in_host_memory(const ops::Program& program,
   const CostModel& costs = options.costs ? *options.costs : reference_costs();
   WALLE_ASSIGN(std::vector<Choice> choices,
                choices_for(program, node, backends, options.threads, costs, options.most_error));
-  if (!std::ranges::all_of(choices, in_host_memory)) return std::optional<Choice>();
-  if (!options.search) return std::optional(std::move(choices[0]));
-  drop_references(choices);
   // The first of the cheapest, as make_plan() has it.
-  return std::optional(std::move(*std::ranges::min_element(choices, {}, &Choice::cost_ms)));
+  if (options.search) {
+    drop_references(choices);
+    std::swap(choices[0], *std::ranges::min_element(choices, {}, &Choice::cost_ms));
+  }
+  return in_host_memory(choices[0]) ? std::optional(std::move(choices[0])) : std::nullopt;
 }
 
 }  // namespace walle::search

@@ -167,14 +167,22 @@ void Dim::pin(Dim d) {
 Dim Dim::sum(Dim a, Dim b) {
   if (!traced()) return a.value() + b.value();
   auto p = current_trace->polynomial(a);
-  for (const auto& [product, coefficient] : current_trace->polynomial(b)) p[product] += coefficient;
+  for (const auto& [product, coefficient] : current_trace->polynomial(b)) {
+    const auto sum = base::checked_add(p[product], coefficient);
+    p[product] = sum.value_or(0);
+    current_trace->complete_ = current_trace->complete_ && sum;
+  }
   return current_trace->dim(std::move(p));
 }
 
 Dim Dim::difference(Dim a, Dim b) {
   if (!traced()) return a.value() - b.value();
   auto p = current_trace->polynomial(a);
-  for (const auto& [product, coefficient] : current_trace->polynomial(b)) p[product] -= coefficient;
+  for (const auto& [product, coefficient] : current_trace->polynomial(b)) {
+    const auto least = base::checked_sub(p[product], coefficient);
+    p[product] = least.value_or(0);
+    current_trace->complete_ = current_trace->complete_ && least;
+  }
   return current_trace->dim(std::move(p));
 }
 

@@ -29,6 +29,11 @@ class Shape {
     for (const Dim d : dims) push_back(d);
   }
 
+  // Of sizes that may be symbols, which the constructor of a list would pin.
+  static Shape of(std::initializer_list<Dim> dims) {
+    return Shape(std::span<const Dim>(dims.begin(), dims.size()));
+  }
+
   // Rank, sign, and product (as `dtype_size` bytes) within the limits; `where` goes into the message.
   static Result<Shape> checked(std::span<const int64_t> dims, int64_t dtype_size, const std::string& where);
 

@@ -20,7 +20,7 @@ Window resolved(const ir::Attributes& attrs, const Shape& x) {
 TEST(Window, PutsTheOddElementWhereAutoPadSays) {
   const Shape x{1, 1, 5};
   const Window upper = resolved({{"kernel_shape", Ints{2}}, {"auto_pad", std::string("SAME_UPPER")}}, x);
-  EXPECT_EQ(upper.out, Ints{5});
+  EXPECT_EQ(upper.out, std::vector<Dim>{5});
   EXPECT_EQ(upper.pads(), (Ints{0, 1}));
   const Window lower = resolved({{"kernel_shape", Ints{2}}, {"auto_pad", std::string("SAME_LOWER")}}, x);
   EXPECT_EQ(lower.pads(), (Ints{1, 0}));
@@ -28,9 +28,9 @@ TEST(Window, PutsTheOddElementWhereAutoPadSays) {
 
 TEST(Window, DropsTheLastCeilWindowThatWouldStartInThePadding) {
   const ir::Attributes attrs{{"kernel_shape", Ints{1}}, {"strides", Ints{2}}, {"ceil_mode", int64_t{1}}};
-  EXPECT_EQ(resolved(attrs, Shape{1, 1, 2}).out, Ints{1});
+  EXPECT_EQ(resolved(attrs, Shape{1, 1, 2}).out, std::vector<Dim>{1});
   const ir::Attributes wide{{"kernel_shape", Ints{3}}, {"strides", Ints{2}}, {"ceil_mode", int64_t{1}}};
-  EXPECT_EQ(resolved(wide, Shape{1, 1, 4}).out, Ints{2});
+  EXPECT_EQ(resolved(wide, Shape{1, 1, 4}).out, std::vector<Dim>{2});
 }
 
 TEST(Window, RefusesWhatCannotBeMeant) {

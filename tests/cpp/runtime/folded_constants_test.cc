@@ -119,5 +119,18 @@ TEST(FoldedConstants, WhatDependsOnAShapeGoesWithItsPlan) {
   EXPECT_LE(model->constants().prepared.entries(), 64u * 2);
 }
 
+// Of the same number in another form: a fill has no sources that would tell two apart.
+TEST(FoldedConstants, OfAnotherShapeAreOthers) {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{4, ""}});
+  const auto shape = [&](int64_t n) { return b.constant(*Tensor::vector_i64(std::vector<int64_t>{n, n})); };
+  b.output(b.node("ReduceSum", {b.node("ConstantOfShape", {shape(48)})}), "y");
+  b.output(b.node("Add", {b.node("ReduceSum", {b.node("ConstantOfShape", {shape(100)})}), x}), "z");
+  const auto model = Model::create(b.data());
+  ASSERT_TRUE(model.ok()) << (model.ok() ? "" : model.error().message());
+  const std::vector<NamedValue> in{{"x", ramp({4}, 1.0F)}};
+  EXPECT_TRUE((*(*model)->session({}))->run(in).ok());
+}
+
 }  // namespace
 }  // namespace walle::runtime

@@ -102,12 +102,38 @@ TEST(ShapeClass, OutlivesALayoutThatIsRefused) {
   EXPECT_LT(session->memory().arena, 1 << 20);
 }
 
-// A Shape that is computed with decides the graph: after a few tries each size has its plan at once.
+// Sizes that a model computes with are sums of symbols as well.
+TEST(ShapeClass, KnowsWhatIsComputedOfShapes) {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}});
+  const auto size = b.node("Add", {b.node("Shape", {x}), b.ints({3})});
+  b.output(b.node("Expand", {b.floats({1}, {2}), b.node("Concat", {size, size}, {{"axis", int64_t{0}}})}),
+           "y");
+  const auto model = model_of(b.data());
+  auto session = *model->session({});
+  for (int64_t n = 2; n < 12; ++n) EXPECT_EQ(run(*session, {n}).shape(), (Shape{n + 3, n + 3}));
+  EXPECT_EQ(session->memory().plans, 2);
+}
+
+// What leaves the plan is a tensor, and so is what arithmetic of fractions reads.
+TEST(ShapeClass, GivesShapesAsResults) {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}, {3, ""}});
+  b.output(b.node("Shape", {x}), "y");
+  const auto model = model_of(b.data());
+  auto session = *model->session({});
+  for (int64_t n = 2; n < 6; ++n) {
+    const Tensor y = run(*session, {n, 3});
+    EXPECT_TRUE(y.identical(*Tensor::vector_i64(std::vector<int64_t>{n, 3}))) << n;
+  }
+}
+
+// A root of a size is no size: after a few tries each has its plan at once.
 TEST(ShapeClass, GivesUpWhereValuesDecide) {
   GraphBuilder b;
   const auto x = b.input("x", DType::float32, {{-1, "n"}});
-  const auto size = b.node("Shape", {x});
-  b.output(b.node("Expand", {b.floats({1}, {2}), size}), "y");
+  const auto size = b.node("Cast", {b.node("Shape", {x})}, {{"to", int64_t{1}}});
+  b.output(b.node("Div", {x, b.node("Sqrt", {size})}), "y");
   const auto model = model_of(b.data());
   auto session = *model->session({});
   for (int64_t n = 2; n < 12; ++n) EXPECT_EQ(run(*session, {n}).shape(), (Shape{n}));

@@ -21,7 +21,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   kernels::MaxPoolIndices s;
   s.planes = x[0] * x[1];  // batch and channels: nothing is pooled across them
   s.in.assign(x.begin() + 2, x.end());
-  s.out = w.out;
+  s.out.assign(w.out.begin(), w.out.end());
   s.kernel = w.kernel;
   s.stride = w.stride;
   s.dilation = w.dilation;

@@ -11,7 +11,7 @@ namespace {
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", 0), c.rank(0)));
   // An index of nothing cannot be given; ONNX is silent, NumPy refuses as well.
-  if (c.shape(0)[axis] == 0)
+  if (c.shape(0).dim(axis) == 0)
     return model_error({"shape ", c.shape(0).text()}, {"at least one element along axis ", axis},
                        "ArgMax/ArgMin", "check for emptiness first");
   c.output(0, DType::int64, reduced_shape(c.shape(0), {axis}, c.attrs().get_int("keepdims", 1) != 0));

@@ -23,7 +23,8 @@ Status infer(ir::InferContext& c) {
     return model_error({"X", x.text(), " and W", w.text()}, "equal ranks of three or more", "inputs X, W",
                        "reshape the input or the weights");
   const int64_t group = c.attrs().get_int("group", 1);
-  if (group < 1 || w[0] % group != 0 || x[1] % group != 0 || w[1] != x[1] / group)
+  const Dim channels = x.dim(1);
+  if (group < 1 || w[0] % group != 0 || channels % group != 0 || w[1] != channels / group)
     return model_error({"X", x.text(), ", W", w.text(), " and group ", group},
                        "X channels = W[1] * group and W[0] a multiple of group", "Conv",
                        "correct group or the weights");
@@ -37,9 +38,9 @@ Status infer(ir::InferContext& c) {
     return model_error({"a bias of ", c.shape(2).text()}, {"[", w[0], "] of X's dtype"}, "input B",
                        "correct the bias");
   WALLE_ASSIGN(const Window window, resolve_window(c.attrs(), x, kernel));
-  std::vector<int64_t> dims{x[0], w[0]};
-  dims.insert(dims.end(), window.out.begin(), window.out.end());
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Conv"));
+  Shape out = Shape::of({x.dim(0), w[0]});
+  for (const Dim size : window.out) out.push_back(size);
+  WALLE_TRY(out.check(dtype_size(c.dtype(0)), "Conv"));
   // Input 3 does not exist in ONNX; the epilogue pass makes it, and a .walle file may claim it.
   if (c.has(3) && (c.shape(3) != out || c.dtype(3) != c.dtype(0)))
     return model_error({"a residual of ", c.shape(3).text()}, out.text(), "input 3",
@@ -48,7 +49,7 @@ Status infer(ir::InferContext& c) {
   return {};
 }
 
-Shape with_unit_axis(const Shape& s) { return {s[0], s[1], 1, s[2]}; }
+Shape with_unit_axis(const Shape& s) { return Shape::of({s.dim(0), s.dim(1), 1, s.dim(2)}); }
 
 // One spatial axis: [N, C, L] is [N, C, 1, L].
 Ref lower_1d(LowerContext& c, const Window& w, const ir::Attributes& attributes) {

@@ -27,7 +27,7 @@ Status infer(ir::InferContext& c) {
   c.output(0, c.dtype(0), x);
   // The statistics are float32 whatever X is: ONNX's stash_type, in its default.
   Shape statistics = x;
-  for (int i = axis; i < x.rank(); ++i) statistics[i] = 1;
+  for (int i = axis; i < x.rank(); ++i) statistics.set(i, 1);
   c.output(1, DType::float32, statistics);
   c.output(2, DType::float32, statistics);
   return {};

@@ -12,10 +12,10 @@ Status infer(ir::InferContext& c) {
   // k decides the shape, so its value is needed while planning (ONNX 10 made it an input).
   WALLE_ASSIGN(const std::vector<int64_t> k, c.need_i64(1));
   Shape out = c.shape(0);
-  if (k.size() != 1 || k[0] < 0 || k[0] > out[axis])
+  if (k.size() != 1 || k[0] < 0 || k[0] > out.dim(axis))
     return model_error({"k=", k.size() == 1 ? Text(k[0]) : Text{k.size(), " numbers"}},
-                       {"one number from 0 to ", out[axis]}, "TopK input 1", "correct k");
-  out[axis] = k[0];
+                       {"one number from 0 to ", out.dim(axis).value()}, "TopK input 1", "correct k");
+  out.set(axis, k[0]);
   c.output(0, c.dtype(0), out);
   c.output(1, DType::int64, out);
   return {};

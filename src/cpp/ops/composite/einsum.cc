@@ -24,9 +24,9 @@ Status infer(ir::InferContext& c) {
     shapes.push_back(c.shape(i));
   }
   WALLE_ASSIGN(const EinsumPlan plan, plan_of(c.attrs(), shapes));
-  std::vector<int64_t> dims;
+  std::vector<Dim> dims;
   for (int label : plan.output) dims.push_back(plan.size.at(label));
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "Einsum"));
+  WALLE_ASSIGN(const Shape out, checked_shape(dims, c.dtype(0), "Einsum"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -73,12 +73,12 @@ class Contraction {
     const Shape own = shape.strides();
     Operand out;
     Shape size;
-    std::vector<int64_t> stride;
+    std::vector<Dim> stride;
     for (int i = 0; i < shape.rank(); ++i) {
       const int label = from.labels[i];
       const auto at = std::ranges::find(out.labels, label);
       // An axis of 1 broadcasts over its label (NumPy allows it).
-      const int64_t step = shape[i] == 1 ? 0 : own[i];
+      const Dim step = shape.dim(i) == 1 ? Dim(0) : own.dim(i);
       if (at != out.labels.end()) {
         // The diagonal of two equal labels walks both axes at once: "ii" steps by n + 1.
         stride[at - out.labels.begin()] += step;
@@ -88,7 +88,7 @@ class Contraction {
       size.push_back(plan_.size.at(label));
       stride.push_back(step);
     }
-    out.value = size == shape ? from.value : strided_view(c_, from.value, size, stride);
+    out.value = size == shape ? from.value : strided_view(c_, from.value, size, stride, Dim(0));
     return out;
   }
 
@@ -113,10 +113,10 @@ class Contraction {
     return std::ranges::is_sorted(perm) ? x.value : c_.transpose(x.value, perm);
   }
 
-  int64_t extent(const Labels& labels) const {
+  Dim extent(const Labels& labels) const {
     Shape sizes;  // the labels of one operand: at most as many as it has axes
     for (int label : labels) sizes.push_back(plan_.size.at(label));
-    return sizes.elements();
+    return sizes.dim_elements();
   }
 
   Operand contract(Operand a, Operand b, const std::set<int>& needed) {
@@ -136,12 +136,12 @@ class Contraction {
       for (const Labels& part : parts) all.insert(all.end(), part.begin(), part.end());
       return all;
     };
-    const int64_t nb = extent(batch);
-    const int64_t nr = extent(rows);
-    const int64_t nk = extent(summed);
-    const int64_t nc = extent(columns);
-    const Ref x = c_.reshape(arranged(a, joined({batch, rows, summed})), Shape{nb, nr, nk});
-    const Ref y = c_.reshape(arranged(b, joined({batch, summed, columns})), Shape{nb, nk, nc});
+    const Dim nb = extent(batch);
+    const Dim nr = extent(rows);
+    const Dim nk = extent(summed);
+    const Dim nc = extent(columns);
+    const Ref x = c_.reshape(arranged(a, joined({batch, rows, summed})), Shape::of({nb, nr, nk}));
+    const Ref y = c_.reshape(arranged(b, joined({batch, summed, columns})), Shape::of({nb, nk, nc}));
     // Without a sum a product of depth 1 would be a slow outer product.
     const Ref product = summed.empty() ? c_.mul(x, y) : c_.emit("MatMul", {x, y});
     Operand out{kNoRef, joined({batch, rows, columns})};

@@ -71,10 +71,12 @@ Status note_sizes(EinsumPlan& plan, const std::string& equation, const std::vect
       return wrong(equation, {"operand ", k, " of shape ", shapes[k].text()}, {labels.size(), " axes"});
     for (int i = 0; i < shapes[k].rank(); ++i) {
       // 1 until an operand says more: axes of 1 broadcast.
-      int64_t& size = plan.size.try_emplace(labels[i], 1).first->second;
-      if (size != shapes[k][i] && size != 1 && shapes[k][i] != 1)
-        return wrong(equation, {"sizes ", size, " and ", shapes[k][i], " for one label"}, "equal sizes");
-      if (shapes[k][i] != 1) size = shapes[k][i];
+      Dim& size = plan.size.try_emplace(labels[i], 1).first->second;
+      const Dim given = shapes[k].dim(i);
+      if (size != given && size != 1 && given != 1)
+        return wrong(equation, {"sizes ", size.value(), " and ", given.value(), " for one label"},
+                     "equal sizes");
+      if (given != 1) size = given;
     }
   }
   return {};

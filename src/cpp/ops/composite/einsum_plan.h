@@ -13,7 +13,7 @@ namespace walle::ops {
 struct EinsumPlan {
   std::vector<std::vector<int>> inputs;  // one label per axis
   std::vector<int> output;
-  std::map<int, int64_t> size;  // of each label; 1 broadcasts
+  std::map<int, Dim> size;  // of each label; 1 broadcasts
 };
 
 Result<EinsumPlan> parse_einsum(const std::string& equation, const std::vector<Shape>& shapes);

@@ -13,10 +13,10 @@ Status infer(ir::InferContext& c) {
                        "input X", "reshape the input");
   Shape out = x;
   for (int i = 2; i < out.rank(); ++i) {
-    if (x[i] == 0)
+    if (x.dim(i) == 0)
       return model_error({"an empty spatial axis in ", x.text()}, "at least one element per axis", "input X",
                          "check the shapes before this node");
-    out[i] = 1;
+    out.set(i, 1);
   }
   c.output(0, c.dtype(0), out);
   return {};

@@ -14,13 +14,13 @@ Status lower(LowerContext& c) {
   }
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), shape.rank()));
   // ArgMax of no elements is an error, but here there is nothing to mark.
-  if (shape.elements() == 0) {
+  if (shape.dim_elements() == 0) {
     c.result(0, x);
     return {};
   }
   // ArgMax takes the first of equal elements, which is the one that ONNX marks.
   const Ref top = c.emit("ArgMax", {x}, {{"axis", int64_t{axis}}, {"keepdims", int64_t{1}}});
-  const Ref places = along_axis(c, iota(c, DType::int64, shape[axis]), axis, shape.rank());
+  const Ref places = along_axis(c, iota(c, DType::int64, shape.dim(axis)), axis, shape.rank());
   c.result(0, c.cast(c.emit("Equal", {expand_to(c, top, shape), places}), c.dtype(x)));
   return {};
 }

@@ -19,9 +19,10 @@ Status infer_channels(ir::InferContext& c) {
     return model_error({"input of shape ", c.shape(0).text()}, "at least a batch and a channel axis",
                        "normalisation", "reshape the input");
   for (int i = 1; i < 3; ++i)
-    if (c.shape(i).elements() != c.shape(0)[1])
-      return model_error({"shape ", c.shape(i).text()}, {c.shape(0)[1], " elements, one per channel"},
-                         i == 1 ? "scale" : "bias", "check the parameters");
+    if (c.shape(i).dim_elements() != c.shape(0).dim(1))
+      return model_error({"shape ", c.shape(i).text()},
+                         {c.shape(0).dim(1).value(), " elements, one per channel"}, i == 1 ? "scale" : "bias",
+                         "check the parameters");
   return infer_same(c);
 }
 
@@ -38,12 +39,13 @@ Status infer_groups(ir::InferContext& c) {
 Status normalize_groups(LowerContext& c, int64_t groups) {
   const Ref x = c.in(0);
   const Shape shape = c.shape(x);
-  if (shape.elements() == 0) {
+  if (shape.dim_elements() == 0) {
     c.result(0, x);
     return {};
   }
   // A group's channels lie together, so its elements are one row.
-  const Shape rows{shape[0] * groups, shape.elements() / (shape[0] * groups)};
+  const Dim count = shape.dim(0) * groups;
+  const Shape rows = Shape::of({count, shape.dim_elements() / count});
   // LayerNormalization's scale is not optional. Scale and bias of the channels follow as an operation of
   // their own, because they vary along rows of the flattened data.
   const Ref one = c.reshape(c.scalar(c.dtype(x), 1), Shape{1});

@@ -21,9 +21,10 @@ Status infer(ir::InferContext& c) {
   if (c.shape(2).rank() != 1 || c.shape(2)[0] != 2)
     return model_error({"values ", c.shape(2).text()}, "[off, on]", "input values", "give two values");
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), c.rank(0) + 1));
-  std::vector<int64_t> out(c.shape(0).begin(), c.shape(0).end());
+  std::vector<Dim> out;
+  for (int a = 0; a < c.rank(0); ++a) out.push_back(c.shape(0).dim(a));
   out.insert(out.begin() + axis, depth);
-  WALLE_ASSIGN(const Shape shape, Shape::checked(out, dtype_size(c.dtype(2)), "OneHot"));
+  WALLE_ASSIGN(const Shape shape, checked_shape(out, c.dtype(2), "OneHot"));
   c.output(0, c.dtype(2), shape);
   return {};
 }
@@ -38,8 +39,8 @@ Status lower(LowerContext& c) {
   Shape along;
   Shape unit;
   for (int a = 0; a < out.rank(); ++a) {
-    along.push_back(a == axis ? depth : 1);
-    unit.push_back(a == axis ? 1 : out[a]);
+    along.push_back(a == axis ? depth : int64_t{1});
+    unit.push_back(a == axis ? Dim(1) : out.dim(a));
   }
   // Negative indices count from the end; those out of range equal no class and give `off` everywhere.
   // ONNX lets indices be of any number type.

@@ -31,11 +31,16 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, 3));
   if (!tensor::is_float(c.dtype(0)))
     return model_error({"X of ", dtype_name(c.dtype(0))}, "a float dtype", "input X", "insert a Cast");
-  WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), c.shape(0), c.shape(1), c.shape(2)));
+  // Steps and batch may be symbols, of which the specification needs to know nothing; weights have sizes.
+  const Shape& x = c.shape(0);
+  const Shape numbers = x.rank() == 3 ? Shape{x.dim(0).value(), x.dim(1).value(), x[2]} : x;
+  WALLE_ASSIGN(const RnnSpec s, rnn_spec(kName<Kind>, c.attrs(), numbers, c.shape(1), c.shape(2)));
+  const Dim sequence = x.dim(s.batch_first ? 1 : 0);
+  const Dim batch = x.dim(s.batch_first ? 0 : 1);
   const Shape state =
-      s.batch_first ? Shape{s.batch, s.directions, s.hidden} : Shape{s.directions, s.batch, s.hidden};
+      s.batch_first ? Shape::of({batch, s.directions, s.hidden}) : Shape::of({s.directions, batch, s.hidden});
   WALLE_TRY(expect(c, kRnnB, Shape{s.directions, 2 * s.gates * s.hidden}, "B"));
-  WALLE_TRY(expect(c, kRnnLengths, Shape{s.batch}, "sequence_lens"));
+  WALLE_TRY(expect(c, kRnnLengths, Shape::of({batch}), "sequence_lens"));
   WALLE_TRY(expect(c, kRnnH, state, "initial_h"));
   WALLE_TRY(expect(c, kRnnC, state, "initial_c"));
   // Peepholes i, o, f: three per hidden element, the cell gate has none (Gers and Schmidhuber, 2000).
@@ -44,10 +49,9 @@ Status infer(ir::InferContext& c) {
     return model_error({"sequence_lens of ", dtype_name(c.dtype(kRnnLengths))}, "int32",
                        "input sequence_lens", "insert a Cast");
   // layout 0 and 1 of ONNX (opset 14).
-  const std::array<int64_t, 4> by_step{s.sequence, s.directions, s.batch, s.hidden};
-  const std::array<int64_t, 4> by_batch{s.batch, s.sequence, s.directions, s.hidden};
-  WALLE_ASSIGN(const Shape all, Shape::checked(s.batch_first ? by_batch : by_step, dtype_size(c.dtype(0)),
-                                               std::string(kName<Kind>)));
+  const Shape all = s.batch_first ? Shape::of({batch, sequence, s.directions, s.hidden})
+                                  : Shape::of({sequence, s.directions, batch, s.hidden});
+  WALLE_TRY(all.check(dtype_size(c.dtype(0)), std::string(kName<Kind>)));
   c.output(0, c.dtype(0), all);
   c.output(1, c.dtype(0), state);
   // Y_c exists for LSTM alone.

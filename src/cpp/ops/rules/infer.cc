@@ -38,4 +38,11 @@ Status broadcast_all(ir::InferContext& c, DType dtype) {
 Status infer_broadcast(ir::InferContext& c) { return broadcast_all(c, c.dtype(0)); }
 Status infer_compare(ir::InferContext& c) { return broadcast_all(c, DType::boolean); }
 
+Result<Shape> checked_shape(std::span<const Dim> dims, DType dtype, const char* where) {
+  WALLE_TRY(check_rank(dims.size(), where));
+  const Shape shape(dims);
+  WALLE_TRY(shape.check(dtype_size(dtype), where));
+  return shape;
+}
+
 }  // namespace walle::ops

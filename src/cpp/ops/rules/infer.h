@@ -16,4 +16,7 @@ Status same_dtypes(const ir::InferContext& c, int from, int to);
 // A model error for more axes than a tensor may have.
 Status check_rank(size_t rank, const char* where);
 
+// A tensor's shape of sizes that a file or a value gives.
+Result<Shape> checked_shape(std::span<const Dim> dims, DType dtype, const char* where);
+
 }  // namespace walle::ops

@@ -54,6 +54,13 @@ Result<std::vector<int64_t>> ints_of(const LowerContext& c, int i) {
   return value->to_i64();
 }
 
+Result<std::vector<Dim>> dims_of(const LowerContext& c, int i) {
+  if (!c.has(i)) return std::vector<Dim>{};
+  auto dims = c.dims(c.in(i));
+  if (!dims) return internal_error({"the value of input ", i, " is not known"}, "lowering");
+  return std::move(*dims);
+}
+
 void result_raster(LowerContext& c, raster::Raster raster) {
   c.result(0, c.raster(std::move(raster), c.dtype(c.in(0)), c.out_shape(0), {c.in(0)}));
 }

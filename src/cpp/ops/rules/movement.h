@@ -29,6 +29,8 @@ raster::Fill fill_of(const Tensor& value);
 // Input i of the operator being lowered, an integer tensor known
 // while planning (the shape rule needed it); empty when omitted.
 Result<std::vector<int64_t>> ints_of(const LowerContext& c, int i);
+// The same of sizes, which may be symbols.
+Result<std::vector<Dim>> dims_of(const LowerContext& c, int i);
 
 // Result 0 is this raster of input 0.
 void result_raster(LowerContext& c, raster::Raster raster);

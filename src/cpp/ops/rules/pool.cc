@@ -18,9 +18,9 @@ Result<Window> pool_window(const ir::Attributes& attrs, const Shape& x) {
 
 Status infer_pool(ir::InferContext& c) {
   WALLE_ASSIGN(const Window w, pool_window(c.attrs(), c.shape(0)));
-  std::vector<int64_t> dims{c.shape(0)[0], c.shape(0)[1]};
-  dims.insert(dims.end(), w.out.begin(), w.out.end());
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, tensor::kMaxDTypeSize, "pooling"));
+  Shape out = c.shape(0).sub(0, 2);
+  for (const Dim size : w.out) out.push_back(size);
+  WALLE_TRY(out.check(tensor::kMaxDTypeSize, "pooling"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -59,14 +59,15 @@ Status lower_pool(LowerContext& c, std::string_view op) {
   // The last two axes first, then one leading axis after the other with everything behind it flattened.
   // Separable: a maximum of maxima, a mean of means whose divisors multiply.
   Shape now = in;
-  Ref y = pool_pair(c, op, c.in(0),
-                    n == 1 ? Shape{in[0], in[1], 1, in[2]} : Shape{in[0], in.product(1, n), in[n], in[n + 1]},
-                    w, n - 2, n - 1);
-  now[n + 1] = w.out[n - 1];
-  if (n > 1) now[n] = w.out[n - 2];
+  const Shape pair = n == 1 ? Shape::of({in.dim(0), in.dim(1), 1, in.dim(2)})
+                            : Shape::of({in.dim(0), in.dim_product(1, n), in.dim(n), in.dim(n + 1)});
+  Ref y = pool_pair(c, op, c.in(0), pair, w, n - 2, n - 1);
+  now.set(n + 1, w.out[n - 1]);
+  if (n > 1) now.set(n, w.out[n - 2]);
   // Volumes are rare: a pass over memory for each further axis is accepted, instead of kernels of any rank.
   for (int axis = n - 3; axis >= 0; --axis) {
-    const Shape as{now[0], now.product(1, axis + 2), now[axis + 2], now.product(axis + 3, now.rank())};
+    const Shape as = Shape::of(
+        {now.dim(0), now.dim_product(1, axis + 2), now.dim(axis + 2), now.dim_product(axis + 3, now.rank())});
     Window one = w;
     // The flattened axis keeps every element: pool it with a window of one.
     one.kernel = {w.kernel[axis], 1};
@@ -75,7 +76,7 @@ Status lower_pool(LowerContext& c, std::string_view op) {
     one.pad_begin = {w.pad_begin[axis], 0};
     one.pad_end = {w.pad_end[axis], 0};
     y = pool_pair(c, op, y, as, one, 0, 1);
-    now[axis + 2] = w.out[axis];
+    now.set(axis + 2, w.out[axis]);
   }
   c.result(0, c.reshape(y, c.out_shape(0)));
   return {};

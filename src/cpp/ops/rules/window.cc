@@ -20,11 +20,11 @@ Result<AutoPad> auto_pad(const ir::Attributes& attrs) {
 
 // Output size of one axis with explicit padding. With ceil_mode the
 // last window must still start inside the input or its leading padding.
-int64_t padded_size(int64_t in, int64_t begin, int64_t end, int64_t extent, int64_t stride, bool ceil_mode) {
-  const int64_t room = in + begin + end - extent;
+Dim padded_size(Dim in, int64_t begin, int64_t end, int64_t extent, int64_t stride, bool ceil_mode) {
+  const Dim room = in + begin + end - extent;
   // Also keeps the division from rounding a negative number up to one output.
   if (room < 0) return 0;
-  int64_t out = room / stride + 1;
+  Dim out = room / stride + 1;
   // The exception is PyTorch's rule, which ONNX took over: a window that starts in the trailing padding holds
   // no input.
   if (ceil_mode && room % stride != 0 && out * stride < in + begin) ++out;
@@ -109,7 +109,7 @@ Result<Window> resolve_window(const ir::Attributes& attrs, const Shape& x,
     if (__builtin_mul_overflow(taps, w.kernel[i], &taps) || taps > kMaxWindowEntry)
       return model_error("a kernel of more than 2^31 elements", "a smaller kernel", "attribute kernel_shape",
                          "correct kernel_shape");
-    const int64_t in = x[i + 2];
+    const Dim in = x.dim(i + 2);
     if (mode == AutoPad::same_upper || mode == AutoPad::same_lower) {
       pad_to_same(w, i, in, mode);
       continue;

@@ -15,7 +15,7 @@ inline constexpr int64_t kMaxWindowEntry = (int64_t{1} << 31) - 1;
 
 struct Window {
   std::vector<int64_t> kernel, stride, dilation, pad_begin, pad_end;
-  std::vector<int64_t> out;  // output size per spatial axis
+  std::vector<Dim> out;  // output size per spatial axis
 
   int rank() const { return static_cast<int>(kernel.size()); }
   int64_t taps() const;  // product of the kernel sizes

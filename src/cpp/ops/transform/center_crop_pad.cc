@@ -7,7 +7,7 @@
 namespace walle::ops {
 
 namespace {
-Result<Shape> target(const ir::Attributes& attrs, const Shape& in, const std::vector<int64_t>& sizes,
+Result<Shape> target(const ir::Attributes& attrs, const Shape& in, const std::vector<Dim>& sizes,
                      int64_t element_size) {
   std::vector<int64_t> axes = attrs.get_ints("axes");
   if (!attrs.has("axes"))
@@ -17,12 +17,13 @@ Result<Shape> target(const ir::Attributes& attrs, const Shape& in, const std::ve
     return model_error({sizes.size(), " sizes for ", at.size(), " axes"}, "one size per axis", "input shape",
                        "correct it");
   Shape out = in;
-  for (size_t i = 0; i < at.size(); ++i) out[at[i]] = sizes[i];
-  return Shape::checked(out.dims(), element_size, "CenterCropPad");
+  for (size_t i = 0; i < at.size(); ++i) out.set(at[i], sizes[i]);
+  WALLE_TRY(out.check(element_size, "CenterCropPad"));
+  return out;
 }
 
 Status infer(ir::InferContext& c) {
-  WALLE_ASSIGN(const std::vector<int64_t> sizes, c.need_i64(1));
+  WALLE_ASSIGN(const std::vector<Dim> sizes, c.need_dims(1));
   WALLE_ASSIGN(const Shape out, target(c.attrs(), c.shape(0), sizes, dtype_size(c.dtype(0))));
   c.output(0, c.dtype(0), out);
   return {};
@@ -34,10 +35,10 @@ Status lower(LowerContext& c) {
   Shape size = in;
   std::vector<Dim> from, to;
   for (int a = 0; a < in.rank(); ++a) {
-    size[a] = std::min(in[a], out[a]);
+    size.set(a, std::min(in.dim(a), out.dim(a)));
     // Rounded down on both sides: an odd element is cropped, or padded, at the end.
-    from.push_back((in[a] - size[a]) / 2);
-    to.push_back((out[a] - size[a]) / 2);
+    from.push_back((in.dim(a) - size.dim(a)) / 2);
+    to.push_back((out.dim(a) - size.dim(a)) / 2);
   }
   raster::Raster r;
   r.regions.push_back(box_region(0, size, {in, from}, {out, to}));

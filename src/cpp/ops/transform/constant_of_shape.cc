@@ -2,20 +2,21 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/rules/infer.h"
 #include "ops/rules/movement.h"
 
 namespace walle::ops {
 
 namespace {
 Status infer_constant(ir::InferContext& c) {
-  WALLE_ASSIGN(const std::vector<int64_t> dims, c.need_i64(0));
+  WALLE_ASSIGN(const std::vector<Dim> dims, c.need_dims(0));
   const Tensor* value = c.attrs().get_tensor("value");
   if (value && value->elements() != 1)
     return model_error({"a value of shape ", value->shape().text()}, "one element", "attribute value",
                        "correct the value");
   // ONNX's default is one float32 zero.
   const DType dtype = value ? value->dtype() : DType::float32;
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(dtype), "ConstantOfShape"));
+  WALLE_ASSIGN(const Shape out, checked_shape(dims, dtype, "ConstantOfShape"));
   c.output(0, dtype, out);
   return {};
 }

@@ -21,10 +21,10 @@ Result<int64_t> block_size(const ir::Attributes& attrs, const Shape& in) {
 }
 
 // A size that overflows stands for the largest number, which checked() refuses with the shape in its message.
-Status output(ir::InferContext& c, const std::array<std::optional<int64_t>, 4>& sizes) {
-  std::array<int64_t, 4> dims{};
+Status output(ir::InferContext& c, const std::array<std::optional<Dim>, 4>& sizes) {
+  std::array<Dim, 4> dims{};
   for (size_t i = 0; i < dims.size(); ++i) dims[i] = sizes[i].value_or(std::numeric_limits<int64_t>::max());
-  WALLE_ASSIGN(const Shape out, Shape::checked(dims, dtype_size(c.dtype(0)), "attribute blocksize"));
+  WALLE_ASSIGN(const Shape out, checked_shape(dims, c.dtype(0), "attribute blocksize"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -35,21 +35,23 @@ Status infer_to_space(ir::InferContext& c) {
   const std::string mode = c.attrs().get_string("mode", "DCR");
   // DCR takes the depth first (TensorFlow's order, the default), CRD the columns first (PyTorch's
   // PixelShuffle).
-  if (in[1] % (b * b) != 0 || (mode != "DCR" && mode != "CRD"))
-    return model_error({in[1], " channels, mode ", mode}, {"a multiple of ", b * b, ", mode DCR or CRD"},
-                       "DepthToSpace", "correct the blocksize");
-  return output(c, {in[0], in[1] / (b * b), base::checked_mul(in[2], b), base::checked_mul(in[3], b)});
+  if (in.dim(1) % (b * b) != 0 || (mode != "DCR" && mode != "CRD"))
+    return model_error({in.dim(1).value(), " channels, mode ", mode},
+                       {"a multiple of ", b * b, ", mode DCR or CRD"}, "DepthToSpace",
+                       "correct the blocksize");
+  return output(c, {in.dim(0), in.dim(1) / (b * b), raster::checked_mul(in.dim(2), b),
+                    raster::checked_mul(in.dim(3), b)});
 }
 
 Status infer_to_depth(ir::InferContext& c) {
   const Shape& in = c.shape(0);
   WALLE_ASSIGN(const int64_t b, block_size(c.attrs(), in));
   const std::string mode = c.attrs().get_string("mode", "DCR");
-  if (in[2] % b != 0 || in[3] % b != 0 || (mode != "DCR" && mode != "CRD"))
+  if (in.dim(2) % b != 0 || in.dim(3) % b != 0 || (mode != "DCR" && mode != "CRD"))
     return model_error({"pixels ", in.text(), ", mode ", mode},
                        {"height and width in multiples of ", b, ", mode DCR or CRD"}, "SpaceToDepth",
                        "pad the data");
-  return output(c, {in[0], base::checked_mul(in[1], b * b), in[2] / b, in[3] / b});
+  return output(c, {in.dim(0), raster::checked_mul(in.dim(1), b * b), in.dim(2) / b, in.dim(3) / b});
 }
 
 // From deep [N, C*b*b, H, W] to wide [N, C, H*b, W*b].
@@ -58,13 +60,14 @@ raster::Region to_space(const Shape& deep, const Shape& wide, int64_t b, bool cr
   const Shape ws = wide.strides();
   // Where the depth and the two coordinates within a block lie in the channels: DCR has [b, b, C], CRD
   // [C, b, b].
-  const int64_t channel = crd ? ds[1] * b * b : ds[1];
-  const int64_t row = crd ? ds[1] * b : ds[1] * b * wide[1];
-  const int64_t column = crd ? ds[1] : ds[1] * wide[1];
-  const std::array<int64_t, 6> size{deep[0], wide[1], deep[2], b, deep[3], b};
-  const std::array<int64_t, 6> from{ds[0], channel, ds[2], row, ds[3], column};
-  const std::array<int64_t, 6> to{ws[0], ws[1], ws[2] * b, ws[2], ws[3] * b, ws[3]};
-  return raster::strided_region(0, size, 0, from, 0, to);
+  const Dim one = ds.dim(1);
+  const Dim channel = crd ? one * b * b : one;
+  const Dim row = crd ? one * b : one * b * wide.dim(1);
+  const Dim column = crd ? one : one * wide.dim(1);
+  return raster::strided_box(
+      0, Shape::of({deep.dim(0), wide.dim(1), deep.dim(2), b, deep.dim(3), b}), 0,
+      Shape::of({ds.dim(0), channel, ds.dim(2), row, ds.dim(3), column}), 0,
+      Shape::of({ws.dim(0), ws.dim(1), ws.dim(2) * b, ws.dim(2), ws.dim(3) * b, ws.dim(3)}));
 }
 
 Status lower_to_space(LowerContext& c) {

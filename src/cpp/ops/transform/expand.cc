@@ -1,12 +1,13 @@
 // Expand: broadcast to a shape (both ways, as NumPy). One region with source strides of zero.
+#include "ops/rules/infer.h"
 #include "ops/rules/movement.h"
 
 namespace walle::ops {
 
 namespace {
 Status infer(ir::InferContext& c) {
-  WALLE_ASSIGN(const std::vector<int64_t> target, c.need_i64(1));
-  WALLE_ASSIGN(const Shape shape, Shape::checked(target, dtype_size(c.dtype(0)), "input shape"));
+  WALLE_ASSIGN(const std::vector<Dim> target, c.need_dims(1));
+  WALLE_ASSIGN(const Shape shape, checked_shape(target, c.dtype(0), "input shape"));
   // Both ways: a 1 in the target keeps the input's size (ONNX, unlike np.broadcast_to).
   WALLE_ASSIGN(const Shape out, tensor::broadcast(c.shape(0), shape));
   WALLE_TRY(out.check(dtype_size(c.dtype(0)), "Expand"));

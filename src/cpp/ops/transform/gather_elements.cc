@@ -16,7 +16,7 @@ Status check_box(const ir::InferContext& c, int axis) {
   bool fits = data.rank() == index.rank();
   for (int a = 0; fits && a < data.rank(); ++a)
     // Smaller along the other axes is allowed: the loop visits the indices' box only.
-    fits = a == axis ? (data[a] > 0 || index.elements() == 0) : index[a] <= data[a];
+    fits = a == axis ? (data.dim(a) > 0 || index.dim_elements() == 0) : index.dim(a) <= data.dim(a);
   if (!fits)
     return model_error({"indices ", index.text(), " into ", data.text()},
                        {"indices of the same rank, not larger except along axis ", axis}, "input indices",
@@ -32,11 +32,11 @@ raster::LoopSpec element_loop(const Shape& data, const Shape& box, int axis, boo
   const Shape dense = box.strides();
   const Shape far = data.strides();
   for (int a = 0; a < box.rank(); ++a) {
-    loop.size[a] = box[a];
-    (scatter ? loop.src_step : loop.dst_step)[a] = dense[a];
-    (scatter ? loop.dst_step : loop.src_step)[a] = a == axis ? 0 : far[a];
+    loop.size[a] = box.dim(a);
+    (scatter ? loop.src_step : loop.dst_step)[a] = dense.dim(a);
+    (scatter ? loop.dst_step : loop.src_step)[a] = a == axis ? Dim(0) : far.dim(a);
   }
-  loop.index.push_back({far[axis], data[axis]});
+  loop.index.push_back({far.dim(axis), data.dim(axis)});
   return loop;
 }
 

@@ -13,12 +13,12 @@ namespace {
 Result<int> tuple_length(const Shape& data, const Shape& index, int64_t batch) {
   bool fits =
       batch >= 0 && data.rank() > 0 && index.rank() > 0 && batch < data.rank() && batch < index.rank();
-  for (int a = 0; fits && a < batch; ++a) fits = data[a] == index[a];
+  for (int a = 0; fits && a < batch; ++a) fits = data.dim(a) == index.dim(a);
   const int64_t k = fits ? index.back() : 0;
   fits = fits && k >= 1 && k <= data.rank() - batch;
   for (int a = 0; fits && a < k; ++a)
     // Tuples into an empty axis are errors; without tuples, or without data to miss, there is nothing wrong.
-    fits = data[static_cast<int>(batch) + a] > 0 || index.elements() == 0 || data.elements() > 0;
+    fits = data.dim(static_cast<int>(batch) + a) > 0 || index.dim_elements() == 0 || data.dim_elements() > 0;
   if (!fits)
     return model_error({"indices ", index.text(), " into ", data.text(), " with ", batch, " batch axes"},
                        "equal batch axes and tuples of 1 to rank coordinates", "input indices",
@@ -29,15 +29,23 @@ Result<int> tuple_length(const Shape& data, const Shape& index, int64_t batch) {
 raster::LoopSpec tuple_loop(const Shape& data, const Shape& index, int batch, int k) {
   raster::LoopSpec loop;
   const Shape strides = data.strides();
-  const int64_t slice = data.product(batch + k, data.rank());
+  const Dim slice = data.dim_product(batch + k, data.rank());
   loop.body = raster::contiguous_region(0, slice);
   // One bound per coordinate: the kernel names the one that is out of range.
-  for (int a = 0; a < k; ++a) loop.index.push_back({strides[batch + a], data[batch + a]});
+  for (int a = 0; a < k; ++a) loop.index.push_back({strides.dim(batch + a), data.dim(batch + a)});
   // Batches and tuples: the batch moves the data as well, the tuple does not.
   loop.rank = 2;
-  loop.size[0] = index.product(0, batch);
-  loop.size[1] = index.product(batch, index.rank() - 1);
+  loop.size[0] = index.dim_product(0, batch);
+  loop.size[1] = index.dim_product(batch, index.rank() - 1);
   return loop;
+}
+
+// A slice of the data, which begins with axis `from`, for each tuple.
+Result<Shape> slices(const Shape& data, const Shape& index, int from, DType dtype) {
+  std::vector<Dim> out;
+  for (int a = 0; a < index.rank() - 1; ++a) out.push_back(index.dim(a));
+  for (int a = from; a < data.rank(); ++a) out.push_back(data.dim(a));
+  return checked_shape(out, dtype, "slices by index tuples");
 }
 
 Status infer_gather(ir::InferContext& c) {
@@ -46,9 +54,7 @@ Status infer_gather(ir::InferContext& c) {
   const int64_t batch = c.attrs().get_int("batch_dims", 0);
   WALLE_TRY(check_index_dtype(c, 1));
   WALLE_ASSIGN(const int k, tuple_length(data, index, batch));
-  std::vector<int64_t> out(index.begin(), index.end() - 1);
-  out.insert(out.end(), data.begin() + batch + k, data.end());
-  WALLE_ASSIGN(const Shape shape, Shape::checked(out, dtype_size(c.dtype(0)), "GatherND"));
+  WALLE_ASSIGN(const Shape shape, slices(data, index, static_cast<int>(batch) + k, c.dtype(0)));
   c.output(0, c.dtype(0), shape);
   return {};
 }
@@ -59,9 +65,9 @@ Status lower_gather(LowerContext& c) {
   const auto batch = static_cast<int>(c.attrs().get_int("batch_dims", 0));
   WALLE_ASSIGN(const int k, tuple_length(data, index, batch));
   raster::LoopSpec loop = tuple_loop(data, index, batch, k);
-  const int64_t slice = loop.body.size[0];
+  const Dim slice = loop.body.size[0];
   // A batch further in the indices is one further in the data.
-  loop.src_step[0] = data.product(batch, data.rank());
+  loop.src_step[0] = data.dim_product(batch, data.rank());
   loop.dst_step[0] = loop.size[1] * slice;
   loop.dst_step[1] = slice;
   c.result(0, c.loop(std::move(loop), c.out_dtype(0), c.out_shape(0), {c.in(0), c.in(1)}));
@@ -74,9 +80,8 @@ Status infer_scatter(ir::InferContext& c) {
   WALLE_TRY(check_index_dtype(c, 1));
   WALLE_ASSIGN(const int k, tuple_length(data, index, 0));
   WALLE_ASSIGN(const raster::Combine combine, combine_of(c.attrs()));
-  std::vector<int64_t> updates(index.begin(), index.end() - 1);
-  updates.insert(updates.end(), data.begin() + k, data.end());
-  const bool fits = std::ranges::equal(updates, c.shape(2).dims()) && c.dtype(2) == c.dtype(0);
+  WALLE_ASSIGN(const Shape updates, slices(data, index, k, c.dtype(0)));
+  const bool fits = updates == c.shape(2) && c.dtype(2) == c.dtype(0);
   // Sums and products of booleans are not defined by ONNX ScatterND; replacing them is.
   if (!fits || (combine != raster::Combine::assign && c.dtype(0) == DType::boolean))
     return model_error({"updates ", dtype_name(c.dtype(2)), c.shape(2).text(), " for indices ", index.text(),

@@ -10,11 +10,11 @@ namespace walle::ops {
 namespace {
 // Result elements [to, to + size) along one axis come from source elements from, from + step, ...
 struct Segment {
-  int64_t to, size, from, step;
+  Dim to, size, from, step;
 };
 
-Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const std::vector<int64_t>& axes,
-                                       bool has_axes, int rank) {
+Result<std::vector<Dim>> full_pads(const std::vector<Dim>& pads, const std::vector<int64_t>& axes,
+                                   bool has_axes, int rank) {
   std::vector<int64_t> all;
   // axes since opset 18; before it all axes were meant.
   if (has_axes)
@@ -25,7 +25,7 @@ Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const s
   if (pads.size() != 2 * at.size())
     return model_error({pads.size(), " pads for ", at.size(), " axes"},
                        "two pads per axis (all begins, then all ends)", "input pads", "correct the pads");
-  std::vector<int64_t> full(2 * rank, 0);
+  std::vector<Dim> full(2 * rank, 0);
   for (size_t i = 0; i < at.size(); ++i) {
     full[at[i]] = pads[i];
     full[rank + at[i]] = pads[at.size() + i];
@@ -33,43 +33,45 @@ Result<std::vector<int64_t>> full_pads(const std::vector<int64_t>& pads, const s
   return full;
 }
 
-Result<Shape> padded_shape(const Shape& in, const std::vector<int64_t>& pads, const std::string& mode,
+Result<Shape> padded_shape(const Shape& in, const std::vector<Dim>& pads, const std::string& mode,
                            int64_t element_size) {
   Shape out = in;
   const int n = in.rank();
   for (int axis = 0; axis < n; ++axis) {
-    const auto both = base::checked_add(pads[axis], pads[n + axis]);
-    const auto size = both ? base::checked_add(*both, in[axis]) : both;
+    const Dim given = in.dim(axis);
+    const auto both = raster::checked_add(pads[axis], pads[n + axis]);
+    const auto size = both ? raster::checked_add(*both, given) : both;
     // Each pad crops at most the whole axis: both together may still leave something, but then one would read
     // before the data.
-    if (!size || *size < 0 || pads[axis] < -in[axis] || pads[n + axis] < -in[axis])
-      return model_error({"pads ", pads[axis], " and ", pads[n + axis], " on an axis of ", in[axis]},
-                         "a result of zero or more elements", "input pads", "correct the pads");
-    if (mode != "constant" && in[axis] == 0 && *size > 0)
+    if (!size || *size < 0 || pads[axis] < -given || pads[n + axis] < -given)
+      return model_error(
+          {"pads ", pads[axis].value(), " and ", pads[n + axis].value(), " on an axis of ", given.value()},
+          "a result of zero or more elements", "input pads", "correct the pads");
+    if (mode != "constant" && given == 0 && *size > 0)
       return model_error({"mode ", mode, " on an empty axis"}, "elements to repeat", "input data",
                          "use mode constant");
-    out[axis] = *size;
+    out.set(axis, *size);
   }
-  return Shape::checked(out.dims(), element_size, "Pad");
+  WALLE_TRY(out.check(element_size, "Pad"));
+  return out;
 }
 
 // The source index that result position p (counted from the
 // source's first element) repeats, and the direction it moves in.
-std::pair<int64_t, int64_t> source_of(const std::string& mode, int64_t p, int64_t dim) {
+std::pair<Dim, Dim> source_of(const std::string& mode, Dim p, Dim dim) {
   // C++'s remainder has the sign of a; positions before the source are negative.
-  const auto mod = [](int64_t a, int64_t b) { return (a % b + b) % b; };
-  if (mode == "edge") return {std::clamp<int64_t>(p, 0, dim - 1), p < 0 || p >= dim - 1 ? 0 : 1};
+  const auto mod = [](Dim a, Dim b) { return (a % b + b) % b; };
+  if (mode == "edge") return {std::clamp<Dim>(p, 0, dim - 1), p < 0 || p >= dim - 1 ? 0 : 1};
   if (mode == "wrap") return {mod(p, dim), 1};
   // reflect: there and back without the ends twice, so a period of 2 dim - 2.
   // A period of 0 otherwise. NumPy repeats the only element.
   if (dim == 1) return {0, 0};
-  const int64_t q = mod(p, 2 * dim - 2);
-  return q < dim ? std::pair{q, int64_t{1}} : std::pair{2 * dim - 2 - q, int64_t{-1}};
+  const Dim q = mod(p, 2 * dim - 2);
+  return q < dim ? std::pair{q, Dim(1)} : std::pair{2 * dim - 2 - q, Dim(-1)};
 }
 
 // How many positions from p on one segment explains.
-int64_t run_length(const std::string& mode, int64_t p, int64_t dim, std::pair<int64_t, int64_t> at,
-                   int64_t left) {
+Dim run_length(const std::string& mode, Dim p, Dim dim, std::pair<Dim, Dim> at, Dim left) {
   // Three segments: the first element repeated, the data, the last element repeated.
   if (mode == "edge") return p < 0 ? std::min(left, -p) : p >= dim ? left : std::min(left, dim - p);
   if (at.second == 0) return left;
@@ -77,21 +79,21 @@ int64_t run_length(const std::string& mode, int64_t p, int64_t dim, std::pair<in
   return std::min(left, at.second > 0 ? dim - at.first : at.first);
 }
 
-std::vector<Segment> segments(const std::string& mode, int64_t before, int64_t dim, int64_t out) {
+std::vector<Segment> segments(const std::string& mode, Dim before, Dim dim, Dim out) {
   std::vector<Segment> list;
   if (mode == "constant") {
-    const int64_t from = std::max<int64_t>(0, -before);
-    const int64_t to = std::max<int64_t>(0, before);
-    const int64_t size = std::min(dim - from, out - to);
+    const Dim from = std::max<Dim>(0, -before);
+    const Dim to = std::max<Dim>(0, before);
+    const Dim size = std::min(dim - from, out - to);
     if (size > 0) list.push_back({.to = to, .size = size, .from = from, .step = 1});
     return list;
   }
-  for (int64_t to = 0; to < out;) {
-    const int64_t p = to - before;
+  for (Dim to = 0; to < out;) {
+    const Dim p = to - before;
     auto at = source_of(mode, p, dim);
     // Inside the data edge moves on; the last element alone would say "stay".
     if (mode == "edge" && p >= 0 && p < dim) at.second = 1;
-    const int64_t size = run_length(mode, p, dim, at, out - to);
+    const Dim size = run_length(mode, p, dim, at, out - to);
     list.push_back({.to = to, .size = size, .from = at.first, .step = at.second});
     to += size;
     if (std::ssize(list) > base::kMaxRegions) break;  // lower() refuses so many
@@ -104,12 +106,12 @@ Status infer(ir::InferContext& c) {
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
     return model_error({"mode '", mode, "'"}, "constant, reflect, edge or wrap", "attribute mode",
                        "correct the mode");
-  WALLE_ASSIGN(const std::vector<int64_t> pads, c.need_i64(1));
+  WALLE_ASSIGN(const std::vector<Dim> pads, c.need_dims(1));
   std::vector<int64_t> axes;
   if (c.has(3)) {
     WALLE_ASSIGN(axes, c.need_i64(3));
   }
-  WALLE_ASSIGN(const std::vector<int64_t> full, full_pads(pads, axes, c.has(3), c.rank(0)));
+  WALLE_ASSIGN(const std::vector<Dim> full, full_pads(pads, axes, c.has(3), c.rank(0)));
   WALLE_ASSIGN(const Shape out, padded_shape(c.shape(0), full, mode, dtype_size(c.dtype(0))));
   // The other modes read no value; exporters leave one connected all the same.
   if (c.has(2) && mode == "constant") {
@@ -151,13 +153,13 @@ Status lower(LowerContext& c) {
   const std::string mode = c.attrs().get_string("mode", "constant");
   const Shape in = c.shape(c.in(0));
   const Shape& out = c.out_shape(0);
-  WALLE_ASSIGN(const std::vector<int64_t> given, ints_of(c, 1));
+  WALLE_ASSIGN(const std::vector<Dim> given, dims_of(c, 1));
   WALLE_ASSIGN(const std::vector<int64_t> axes, ints_of(c, 3));
-  WALLE_ASSIGN(const std::vector<int64_t> pads, full_pads(given, axes, c.has(3), in.rank()));
+  WALLE_ASSIGN(const std::vector<Dim> pads, full_pads(given, axes, c.has(3), in.rank()));
   std::vector<std::vector<Segment>> choices;
   int64_t regions = 1;
   for (int a = 0; a < in.rank(); ++a) {
-    choices.push_back(segments(mode, pads[a], in[a], out[a]));
+    choices.push_back(segments(mode, pads[a], in.dim(a), out.dim(a)));
     // Clamped at each step, so that eight axes of many segments do not overflow.
     regions = std::min(regions * static_cast<int64_t>(choices.back().size()), base::kMaxRegions + 1);
   }
@@ -165,7 +167,7 @@ Status lower(LowerContext& c) {
     return resource_error({"pads that repeat the data in more than ", base::kMaxRegions, " pieces"},
                           "fewer pieces", "Pad", "pad in several steps");
   raster::Raster r = product_of(choices, in, out);
-  if (mode == "constant" && std::ranges::any_of(pads, [](int64_t p) { return p > 0; }))
+  if (mode == "constant" && std::ranges::any_of(pads, [](Dim p) { return p > 0; }))
     r.fill = c.has(2) && c.constant(c.in(2)) ? fill_of(*c.constant(c.in(2))) : raster::Fill{};
   result_raster(c, std::move(r));
   return {};

@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "base/limits.h"
-#include "ops/lower.h"
+#include "ops/rules/infer.h"
+#include "ops/rules/movement.h"
 
 namespace walle::ops {
 
@@ -36,7 +37,42 @@ Status fill_range(ir::InferContext& c, T start, T limit, T delta) {
   return {};
 }
 
+// start, limit and delta where they are sizes, some of them symbols.
+struct Counted {
+  Dim start, limit, delta;
+  Dim count() const { return (limit - start + delta - 1) / delta; }
+};
+
+// nullopt: numbers, or a form that counts like them.
+std::optional<Counted> counted_of(Dim start, Dim limit, Dim delta) {
+  // Larger ones are tables that one plan may have, but not each class.
+  constexpr int64_t kMaxSymbolic = int64_t{1} << 20;
+  const bool symbolic = start.symbolic() || limit.symbolic() || delta.symbolic();
+  if (!symbolic || limit.value() > kMaxSymbolic || delta <= 0 || start < 0 || limit <= start)
+    return std::nullopt;
+  return Counted{start, limit, delta};
+}
+
+std::optional<Counted> inferred_counted(ir::InferContext& c) {
+  Dim value[3];
+  bool symbolic = false;
+  for (int i = 0; i < 3; ++i) {
+    if (!c.has(i) || (c.dtype(i) != DType::int64 && c.dtype(i) != DType::int32)) return std::nullopt;
+    symbolic = symbolic || c.sizes(i);
+  }
+  for (int i = 0; symbolic && i < 3; ++i) {
+    const auto dims = c.need_dims(i);
+    if (!dims.ok() || dims->size() != 1) return std::nullopt;
+    value[i] = (*dims)[0];
+  }
+  return counted_of(value[0], value[1], value[2]);
+}
+
 Status infer(ir::InferContext& c) {
+  if (const auto range = inferred_counted(c); range && same_dtypes(c, 0, 3).ok()) {
+    c.output(0, c.dtype(0), Shape(std::vector<Dim>{range->count()}));
+    return {};
+  }
   const Tensor* value[3];
   for (int i = 0; i < 3; ++i) {
     WALLE_ASSIGN(value[i], c.need(i));
@@ -58,7 +94,18 @@ Status infer(ir::InferContext& c) {
   return status;
 }
 
-Status lower(LowerContext&) { return internal_error("Range is answered by its shape rule", "Range"); }
+// Of sizes that are symbols; of numbers the shape rule knows the values.
+Status lower(LowerContext& c) {
+  Dim value[3];
+  for (int i = 0; i < 3; ++i) {
+    WALLE_ASSIGN(const std::vector<Dim> dims, dims_of(c, i));
+    value[i] = dims[0];
+  }
+  const auto range = counted_of(value[0], value[1], value[2]);
+  if (!range) return internal_error("Range is answered by its shape rule", "Range");
+  c.result(0, counted(c, c.out_dtype(0), range->start, range->delta, range->count()));
+  return {};
+}
 }  // namespace
 
 extern const ir::OpDef kRangeOp{

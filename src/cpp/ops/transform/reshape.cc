@@ -8,10 +8,9 @@ namespace walle::ops {
 
 namespace {
 Status infer(ir::InferContext& c) {
-  WALLE_ASSIGN(const std::vector<int64_t> target, c.need_i64(1));
+  WALLE_ASSIGN(std::vector<Dim> dims, c.need_dims(1));
   const Shape& in = c.shape(0);
   const bool allow_zero = c.attrs().get_int("allowzero", 0) != 0;
-  std::vector<Dim> dims(target.begin(), target.end());
   Dim known = 1;
   int unknown = -1;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -4,11 +4,7 @@
 namespace walle::ops {
 
 namespace {
-Status infer(ir::InferContext& c) {
-  WALLE_ASSIGN(Tensor value, Tensor::scalar<int64_t>(c.shape(0).elements()));
-  c.output_value(0, std::move(value));
-  return {};
-}
+Status infer(ir::InferContext& c) { return c.output_sizes(0, Shape{}, {c.shape(0).dim_elements()}); }
 
 Status lower(LowerContext&) { return internal_error("Size is answered by its shape rule", "Size"); }
 }  // namespace

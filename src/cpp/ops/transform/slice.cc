@@ -15,15 +15,14 @@ struct Plan {
 };
 
 // NumPy's clamping of one axis.
-void clamp_axis(Dim dim, int64_t given_start, int64_t given_end, int64_t given_step, int axis, Plan& plan) {
+void clamp_axis(Dim dim, Dim given_start, Dim given_end, Dim given_step, int axis, Plan& plan) {
   // Farther steps select one element as well; these cannot overflow.
   const Dim step = std::clamp<Dim>(given_step, -dim - 1, dim + 1);
   const bool up = step > 0;
   // INT64_MIN stays below 0 after adding a size, so the clamp has it; -kMaxElements is as far below.
   const Dim last = up ? dim : std::max<Dim>(dim - 1, 0);
-  const auto from_end = [&](int64_t i) {
-    const Dim at = std::max<int64_t>(i, -kMaxElements);
-    return i < 0 ? at + dim : Dim(std::min(i, kMaxElements));
+  const auto from_end = [&](Dim i) {
+    return i < 0 ? std::max<Dim>(i, -kMaxElements) + dim : std::min<Dim>(i, kMaxElements);
   };
   const Dim start = std::clamp<Dim>(from_end(given_start), 0, last);
   // Going down, -1 stands for "past the first element": INT64_MIN or -dim - 1 in the file, which is how
@@ -36,9 +35,8 @@ void clamp_axis(Dim dim, int64_t given_start, int64_t given_end, int64_t given_s
   plan.size.set(axis, dim == 0 || span <= 0 ? Dim(0) : (span - 1) / stride + 1);
 }
 
-Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
-                       const std::vector<int64_t>& ends, std::vector<int64_t> axes,
-                       std::vector<int64_t> steps) {
+Result<Plan> make_plan(const Shape& data, const std::vector<Dim>& starts, const std::vector<Dim>& ends,
+                       std::vector<int64_t> axes, std::vector<Dim> steps) {
   const size_t n = starts.size();
   // Without axes the first n are meant (ONNX), not the last.
   if (axes.empty())
@@ -61,14 +59,15 @@ Result<Plan> make_plan(const Shape& data, const std::vector<int64_t>& starts,
 }
 
 Status infer(ir::InferContext& c) {
-  WALLE_ASSIGN(const std::vector<int64_t> starts, c.need_i64(1));
-  WALLE_ASSIGN(const std::vector<int64_t> ends, c.need_i64(2));
-  std::vector<int64_t> axes, steps;
+  WALLE_ASSIGN(const std::vector<Dim> starts, c.need_dims(1));
+  WALLE_ASSIGN(const std::vector<Dim> ends, c.need_dims(2));
+  std::vector<int64_t> axes;
+  std::vector<Dim> steps;
   if (c.has(3)) {
     WALLE_ASSIGN(axes, c.need_i64(3));
   }
   if (c.has(4)) {
-    WALLE_ASSIGN(steps, c.need_i64(4));
+    WALLE_ASSIGN(steps, c.need_dims(4));
   }
   WALLE_ASSIGN(const Plan plan, make_plan(c.shape(0), starts, ends, axes, steps));
   c.output(0, c.dtype(0), plan.size);
@@ -76,10 +75,10 @@ Status infer(ir::InferContext& c) {
 }
 
 Status lower(LowerContext& c) {
-  WALLE_ASSIGN(const std::vector<int64_t> starts, ints_of(c, 1));
-  WALLE_ASSIGN(const std::vector<int64_t> ends, ints_of(c, 2));
+  WALLE_ASSIGN(const std::vector<Dim> starts, dims_of(c, 1));
+  WALLE_ASSIGN(const std::vector<Dim> ends, dims_of(c, 2));
   WALLE_ASSIGN(const std::vector<int64_t> axes, ints_of(c, 3));
-  WALLE_ASSIGN(const std::vector<int64_t> steps, ints_of(c, 4));
+  WALLE_ASSIGN(const std::vector<Dim> steps, dims_of(c, 4));
   const Shape data = c.shape(c.in(0));
   WALLE_ASSIGN(const Plan plan, make_plan(data, starts, ends, axes, steps));
   const std::vector<Dim> zeros(data.rank(), 0);

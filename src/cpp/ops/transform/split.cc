@@ -10,14 +10,14 @@ namespace {
 Result<std::vector<Dim>> part_sizes(ir::InferContext& c, Dim dim) {
   const int64_t outputs = c.output_count();
   if (c.has(1)) {
-    WALLE_ASSIGN(std::vector<int64_t> sizes, c.need_i64(1));
+    WALLE_ASSIGN(std::vector<Dim> sizes, c.need_dims(1));
     // Subtracted from what is left: adding up a file's sizes might overflow.
     Dim left = dim;
-    for (int64_t s : sizes) left = s < 0 || s > left ? Dim(-1) : left - s;
+    for (const Dim s : sizes) left = s < 0 || s > left ? Dim(-1) : left - s;
     if (static_cast<int64_t>(sizes.size()) != outputs || left != 0)
       return model_error({sizes.size(), " split sizes for ", outputs, " outputs of an axis of ", dim.value()},
                          "one size per output, summing to the axis", "input split", "correct the sizes");
-    return std::vector<Dim>(sizes.begin(), sizes.end());
+    return sizes;
   }
   // num_outputs since opset 18; before it the number of outputs said it.
   const int64_t parts = c.attrs().get_int("num_outputs", outputs);

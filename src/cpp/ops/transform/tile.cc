@@ -1,6 +1,5 @@
 // Tile: every axis repeated a number of times. Each repeated
 // axis becomes two: repeats (source stride 0) and elements.
-#include "base/checked.h"
 #include "ops/rules/movement.h"
 #include "raster/simplify.h"
 
@@ -8,20 +7,20 @@ namespace walle::ops {
 
 namespace {
 Status infer(ir::InferContext& c) {
-  WALLE_ASSIGN(const std::vector<int64_t> repeats, c.need_i64(1));
+  WALLE_ASSIGN(const std::vector<Dim> repeats, c.need_dims(1));
   if (static_cast<int>(repeats.size()) != c.rank(0))
     return model_error({repeats.size(), " repeats for ", c.shape(0).text()}, "one repeat per axis",
                        "input repeats", "correct the repeats");
   Shape out = c.shape(0);
   for (int a = 0; a < out.rank(); ++a) {
-    const int64_t n = repeats[a];
-    const auto size = base::checked_mul(out[a], n);
+    const Dim n = repeats[a];
+    const auto size = raster::checked_mul(out.dim(a), n);
     // Products of a file's numbers, before any is believed.
     if (n < 0 || !size)
-      return model_error({"repeat ", n}, "zero or more", "input repeats", "correct the repeats");
-    out[a] = *size;
+      return model_error({"repeat ", n.value()}, "zero or more", "input repeats", "correct the repeats");
+    out.set(a, *size);
   }
-  WALLE_TRY(Shape::checked(out.dims(), dtype_size(c.dtype(0)), "Tile"));
+  WALLE_TRY(out.check(dtype_size(c.dtype(0)), "Tile"));
   c.output(0, c.dtype(0), out);
   return {};
 }
@@ -34,14 +33,14 @@ Status lower(LowerContext& c) {
   const Shape ds = out.strides();
   raster::Raster r;
   // The division below needs axes with elements.
-  if (out.elements() == 0) {
+  if (out.dim_elements() == 0) {
     result_raster(c, std::move(r));
     return {};
   }
   std::vector<raster::RegionAxis> axes;
   for (int a = 0; a < in.rank(); ++a) {
-    axes.push_back({out[a] / in[a], 0, ds[a] * in[a]});
-    axes.push_back({in[a], ss[a], ds[a]});
+    axes.push_back({out.dim(a) / in.dim(a), 0, ds.dim(a) * in.dim(a)});
+    axes.push_back({in.dim(a), ss.dim(a), ds.dim(a)});
   }
   if (const auto region = raster::region_from_axes(0, 0, 0, axes)) {
     r.regions.push_back(*region);

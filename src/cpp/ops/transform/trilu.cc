@@ -31,7 +31,7 @@ Status infer(ir::InferContext& c) {
     return model_error({"data ", c.shape(0).text()}, "matrices (rank 2 or more)", "input 0", "add an axis");
   if (c.has(1)) {
     WALLE_ASSIGN(const std::vector<int64_t> k, c.need_i64(1));
-    WALLE_TRY(diagonal(k, c.shape(0)));
+    WALLE_TRY(diagonal(k, c.shape(0).plain()));
   }
   c.output(0, c.dtype(0), c.shape(0));
   return {};
@@ -52,8 +52,25 @@ Ref masked(LowerContext& c, bool upper, int64_t k, int64_t rows, int64_t columns
   return c.emit("Where", {c.constant(std::move(*mask)), c.in(0), c.scalar(c.dtype(c.in(0)), 0)});
 }
 
+// Of a class of shapes: rows are compared with columns, since neither regions nor a mask are of one size.
+Status lower_class(LowerContext& c) {
+  const Ref x = c.in(0);
+  const Shape& in = c.shape(x);
+  const Dim rows = in.dim(in.rank() - 2);
+  const Dim columns = in.dim(in.rank() - 1);
+  WALLE_ASSIGN(const std::vector<int64_t> given, ints_of(c, 1));
+  const int64_t k = given.empty() ? 0 : given[0];
+  const bool upper = c.attrs().get_int("upper", 1) != 0;
+  const Ref row = c.reshape(counted(c, DType::int64, 0, 1, rows), Shape(std::vector<Dim>{rows, 1}));
+  const Ref column = counted(c, DType::int64, 0, 1, columns);
+  const Ref kept = c.emit(upper ? "GreaterOrEqual" : "LessOrEqual", {column, c.add(row, c.ints({k}))});
+  c.result(0, c.emit("Where", {kept, x, c.scalar(c.dtype(x), 0)}));
+  return {};
+}
+
 Status lower(LowerContext& c) {
   const Shape in = c.shape(c.in(0));
+  if (in.dim(in.rank() - 2).symbolic() || in.dim(in.rank() - 1).symbolic()) return lower_class(c);
   const int64_t rows = in[in.rank() - 2];
   const int64_t columns = in[in.rank() - 1];
   const bool upper = c.attrs().get_int("upper", 1) != 0;
