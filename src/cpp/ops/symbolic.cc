@@ -39,15 +39,15 @@ void for_each_of_movement(Node& node, const Visit& visit) {
 
 bool same(Dim a, Dim b) { return a.value() == b.value() && a.term() == b.term(); }
 
+// Exporters write the number that scores are divided by once for each layer.
+constexpr int64_t kSmallBytes = 64;
+
 bool same(const ProgramValue& a, const ProgramValue& b) {
   if (a.dtype != b.dtype || a.shape.rank() != b.shape.rank()) return false;
   for (int i = 0; i < a.shape.rank(); ++i)
     if (!same(a.shape.dim(i), b.shape.dim(i))) return false;
   if (a.constant.has_value() != b.constant.has_value()) return false;
-  // Exporters write the number that scores are divided by once for each layer.
-  constexpr int64_t kSmallBytes = 64;
-  return !a.constant || a.constant->address() == b.constant->address() ||
-         (a.constant->bytes() <= kSmallBytes && a.constant->identical(*b.constant));
+  return !a.constant || a.constant->bytes() > kSmallBytes || a.constant->identical(*b.constant);
 }
 
 }  // namespace
@@ -101,6 +101,15 @@ bool are_alike(const Program& program, const ProgramNode& node, const Program& o
   return node.op == other.op && operands(node.inputs, other.inputs) &&
          operands(node.outputs, other.outputs) && pattern(node) == pattern(other) &&
          same_movement(node, other) && same_symbols(node, other) && node.attributes == other.attributes;
+}
+
+bool share_constants(const Program& program, const ProgramNode& node, const ProgramNode& other) {
+  return std::ranges::equal(node.inputs, other.inputs, [&](Ref x, Ref y) {
+    if (x < 0 || !program.at(x).constant) return true;
+    const Tensor& a = *program.at(x).constant;
+    const Tensor& b = *program.at(y).constant;
+    return a.bytes() <= kSmallBytes || a.address() == b.address();  // small ones have been compared
+  });
 }
 
 void for_each_size(ProgramValue& value, const std::function<void(Dim&)>& visit) {

@@ -12,10 +12,13 @@ namespace walle::ops {
 // Some operand, movement or attribute of the node is a symbol.
 bool is_symbolic(const Program& program, const ProgramNode& node);
 
-// Both compute the same of operands of the same types and sizes, constants being the same: they have
-// the same choices, and one kernel serves both.
+// Both compute the same of operands of the same types and sizes, so that they have the same choices; small
+// constants, which candidates read (axes, numbers to divide by), are the same as well.
 bool are_alike(const Program& program, const ProgramNode& node, const Program& other_program,
                const ProgramNode& other);
+
+// All constants of two alike nodes are the same: one kernel serves both.
+bool share_constants(const Program& program, const ProgramNode& node, const ProgramNode& other);
 
 // Every size of the node's raster or loop, in their order.
 std::vector<Dim> sizes_of_movement(const ProgramNode& node);

@@ -57,6 +57,7 @@ Status Executable::bind_operands(backends::ConstantCache* constants) {
     if (!status.ok()) return status.take_error().within(step_name(program_, plan_, step));
   }
   bound_arenas_.assign(plan_.memories.size(), {});
+  operands_bound_ = true;
   return {};
 }
 

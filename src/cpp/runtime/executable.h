@@ -45,11 +45,17 @@ class Executable {
 
   // The choice of a node for the sizes of this moment; nothing where the plan does not hold for them.
   using Choose = std::function<std::optional<search::Choice>(const ops::ProgramNode&)>;
-  // After sizes of resizable_program() have changed: the steps of each group, which are alike, get one kernel
-  // that was chosen and prepared anew, and the arena is laid out again where one of `values` has outgrown its
-  // block. False, or an error: it must not run before the next that is true.
-  Result<bool> refit(std::span<const std::vector<size_t>> alike, std::span<const ops::Ref> values,
+  // Steps that are chosen alike, and among them those that one kernel serves: of the same constants.
+  using AlikeSteps = std::vector<std::vector<size_t>>;
+  // After sizes of resizable_program() have changed: each group of alike steps gets one choice anew, each
+  // group in it one kernel, and the arena is laid out again where one of `values` has outgrown its block.
+  // False, or an error: it must not run before the next that is true.
+  Result<bool> refit(std::span<const AlikeSteps> alike, std::span<const ops::Ref> values,
                      const Choose& choose, backends::ConstantCache* constants);
+  // The same where steps lie in several memories, so that who runs what is a question of sizes too: with a
+  // plan for the program of this moment. False where its steps are others.
+  Result<bool> refit(std::span<const AlikeSteps> alike, search::Plan plan,
+                     backends::ConstantCache* constants);
   void allow_refit(std::span<const ops::Ref> values, bool views_move);  // once, before the first
   ops::Program& resizable_program() { return program_; }
 
@@ -81,6 +87,7 @@ class Executable {
   Status bind_copy(BoundStep& bound, const search::Step& step);
   Result<std::shared_ptr<const backends::Kernel>> kernel_for(const search::Step& step,
                                                              backends::ConstantCache* constants) const;
+  Status prepare_anew(const AlikeSteps& alike, backends::ConstantCache* constants);
   bool fits_arena() const;
   bool reads_more(const search::Step& step, const backends::Kernel& before,
                   const backends::Kernel& now) const;
@@ -109,6 +116,7 @@ class Executable {
   std::vector<std::pair<ops::Ref, int64_t>> room_;
   std::vector<int64_t> workspaces_;
   bool views_move_ = false;
+  bool operands_bound_ = false;                   // all that the kernels of this moment read
   std::vector<backends::SharedBlock> constants_;  // keeps copies in other memories alive
   std::vector<BoundStep> steps_;
   std::vector<StepTime> times_;

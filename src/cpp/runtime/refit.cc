@@ -47,25 +47,33 @@ bool Executable::fits_arena() const {
   return true;
 }
 
-Result<bool> Executable::refit(std::span<const std::vector<size_t>> alike, std::span<const ops::Ref> values,
-                               const Choose& choose, backends::ConstantCache* constants) {
-  bool bound = true;
+Status Executable::prepare_anew(const AlikeSteps& alike, backends::ConstantCache* constants) {
   for (const std::vector<size_t>& steps : alike) {
-    search::Step& first = plan_.steps[steps[0]];
-    auto found = choose(program_.nodes[first.node]);
-    if (!found) return false;
-    first.chosen = std::move(*found);
+    const search::Step& first = plan_.steps[steps[0]];
     auto kernel = kernel_for(first, constants);
     if (!kernel.ok()) return kernel.take_error().within(step_name(program_, plan_, first));
     for (const size_t s : steps) {
-      if (s != steps[0]) plan_.steps[s].chosen = first.chosen;
-      plan_.steps[s].losers.clear();
-      bound = bound && !reads_more(plan_.steps[s], *kernels_[s], **kernel);
+      operands_bound_ = operands_bound_ && !reads_more(plan_.steps[s], *kernels_[s], **kernel);
       kernels_[s] = *kernel;
       steps_[s].kernel = kernels_[s].get();
     }
   }
-  if (views_move_ || !bound || !fits_arena()) {
+  return {};
+}
+
+Result<bool> Executable::refit(std::span<const AlikeSteps> alike, std::span<const ops::Ref> values,
+                               const Choose& choose, backends::ConstantCache* constants) {
+  for (const AlikeSteps& group : alike) {
+    const auto found = choose(program_.nodes[plan_.steps[group[0][0]].node]);
+    if (!found) return false;
+    for (const std::vector<size_t>& steps : group)
+      for (const size_t s : steps) {
+        plan_.steps[s].chosen = *found;
+        plan_.steps[s].losers.clear();
+      }
+    WALLE_TRY(prepare_anew(group, constants));
+  }
+  if (views_move_ || !operands_bound_ || !fits_arena()) {
     workspaces_.clear();  // until all of the next layout stands
     WALLE_TRY(search::plan_arenas(program_, search::find_views(program_), plan_));
     WALLE_TRY(bind_operands(constants));
@@ -73,6 +81,17 @@ Result<bool> Executable::refit(std::span<const std::vector<size_t>> alike, std::
   }
   plan_.predicted_ms = 0;
   for (const search::Step& step : plan_.steps) plan_.predicted_ms += step.cost_ms();
+  return true;
+}
+
+Result<bool> Executable::refit(std::span<const AlikeSteps> alike, search::Plan plan,
+                               backends::ConstantCache* constants) {
+  if (!search::same_steps(plan_, plan)) return false;
+  plan_ = std::move(plan);
+  for (size_t i = 0; i < steps_.size(); ++i)
+    if (plan_.steps[i].is_copy()) steps_[i].copy = &plan_.steps[i].copy;
+  for (const AlikeSteps& group : alike) WALLE_TRY(prepare_anew(group, constants));
+  WALLE_TRY(bind_operands(constants));
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ops/symbolic.h"
 #include "runtime/search_options.h"
+#include "search/make_plan.h"
 #include "search/refit.h"
 
 namespace walle::runtime {
@@ -12,7 +13,7 @@ namespace walle::runtime {
 std::unique_ptr<ShapeClass> ShapeClass::of(const DimTrace& trace, const std::vector<Dim>& symbols,
                                            std::unique_ptr<ShapeQuestions> questions, bool views_move,
                                            Executable& executable) {
-  if (!trace.complete() || !search::stays_in_host_memory(executable.plan())) return nullptr;
+  if (!trace.complete()) return nullptr;
   std::unique_ptr<ShapeClass> out(new ShapeClass(executable, std::move(questions)));
   const ops::Program& program = executable.program();
   for (size_t r = 0; r < program.values.size(); ++r)
@@ -29,7 +30,9 @@ std::unique_ptr<ShapeClass> ShapeClass::of(const DimTrace& trace, const std::vec
   });
   out->sizes_ = tensor::DimProgram(trace, terms);
   out->group_steps();
-  executable.allow_refit(out->values_, views_move);
+  out->views_move_ = views_move;
+  out->in_host_memory_ = search::stays_in_host_memory(executable.plan());
+  if (out->in_host_memory_) executable.allow_refit(out->values_, views_move);
   for (const Dim d : symbols) {
     out->symbols_.push_back(d.term());
     out->fitted_.push_back(d.value());
@@ -58,19 +61,30 @@ void ShapeClass::for_each_size(const std::function<void(Dim&)>& visit) {
 
 void ShapeClass::group_steps() {
   const ops::Program& program = executable_.program();
-  const auto node_of = [&](size_t step) -> const ops::ProgramNode& {
-    return program.nodes[executable_.plan().steps[step].node];
+  const std::vector<search::Step>& steps = executable_.plan().steps;
+  for (size_t s = 0; s < steps.size(); ++s)
+    if (!steps[s].is_copy() && ops::is_symbolic(program, program.nodes[steps[s].node])) add_step(s);
+}
+
+void ShapeClass::add_step(size_t step) {
+  const ops::Program& program = executable_.program();
+  const auto node_of = [&](size_t s) -> const ops::ProgramNode& {
+    return program.nodes[executable_.plan().steps[s].node];
   };
-  for (size_t s = 0; s < executable_.plan().steps.size(); ++s) {
-    if (!ops::is_symbolic(program, node_of(s))) continue;
-    const auto known = std::ranges::find_if(alike_, [&](const std::vector<size_t>& steps) {
-      return ops::are_alike(program, node_of(steps[0]), program, node_of(s));
-    });
-    if (known == alike_.end())
-      alike_.push_back({s});
-    else
-      known->push_back(s);
+  const auto group = std::ranges::find_if(alike_, [&](const Executable::AlikeSteps& known) {
+    return ops::are_alike(program, node_of(known[0][0]), program, node_of(step));
+  });
+  if (group == alike_.end()) {
+    alike_.push_back({{step}});
+    return;
   }
+  const auto shared = std::ranges::find_if(*group, [&](const std::vector<size_t>& known) {
+    return ops::share_constants(program, node_of(known[0]), node_of(step));
+  });
+  if (shared == group->end())
+    group->push_back({step});
+  else
+    shared->push_back(step);
 }
 
 // What lowering asked of the sizes it saw.
@@ -91,14 +105,35 @@ Result<bool> ShapeClass::fit(const std::vector<int64_t>& symbols, SharedState& s
   for_each_size([&](Dim& d) { d = {results_[result_of_size_[next++]], d.term()}; });
   if (!sizes_allowed() || !questions_->hold()) return false;
   WALLE_ASSIGN(const search::SearchOptions options, search_options(shared));
-  // What no backend runs in this form is for a plan of its own, which may have another.
+  bool fits = false;
+  if (in_host_memory_) {
+    WALLE_ASSIGN(fits, fit_in_host_memory(options, shared));
+  }
+  if (!fits) {
+    WALLE_ASSIGN(fits, fit_placement(options, shared));
+  }
+  if (fits) fitted_ = symbols;
+  return fits;
+}
+
+Result<bool> ShapeClass::fit_in_host_memory(const search::SearchOptions& options, SharedState& shared) {
   const Executable::Choose choose = [&](const ops::ProgramNode& node) {
     auto choice = search::choice_in_host_memory(executable_.program(), node, shared.backends, options);
     return choice.ok() ? std::move(*choice) : std::nullopt;
   };
-  WALLE_ASSIGN(const bool fits, executable_.refit(alike_, values_, choose, shared.constants));
-  if (fits) fitted_ = symbols;
-  return fits;
+  return executable_.refit(alike_, values_, choose, shared.constants);
+}
+
+// Everything but the passes again: where memories are weighed against each other no step is chosen alone.
+Result<bool> ShapeClass::fit_placement(const search::SearchOptions& options, SharedState& shared) {
+  auto plan = search::make_plan(executable_.program(), shared.backends, options);
+  // What no backend runs in this form is for a plan of its own, which may have another.
+  if (!plan.ok()) return false;
+  WALLE_ASSIGN(const bool fits, executable_.refit(alike_, std::move(*plan), shared.constants));
+  if (!fits) return false;
+  in_host_memory_ = search::stays_in_host_memory(executable_.plan());
+  if (in_host_memory_) executable_.allow_refit(values_, views_move_);
+  return true;
 }
 
 }  // namespace walle::runtime

@@ -15,14 +15,14 @@
 #include "runtime/executable.h"
 #include "runtime/shape_questions.h"
 #include "runtime/shared_state.h"
+#include "search/search_options.h"
 #include "tensor/dim_program.h"
 
 namespace walle::runtime {
 
 class ShapeClass {
  public:
-  // nullptr where the plan is for its own sizes alone: the trace is not complete, or what runs a node may lie
-  // in another memory for other sizes.
+  // nullptr where the plan is for its own sizes alone: the trace is not complete, or its conditions say so.
   static std::unique_ptr<ShapeClass> of(const DimTrace& trace, const std::vector<Dim>& symbols,
                                         std::unique_ptr<ShapeQuestions> questions, bool views_move,
                                         Executable& executable);
@@ -38,8 +38,11 @@ class ShapeClass {
  private:
   ShapeClass(Executable& executable, std::unique_ptr<ShapeQuestions> questions)
       : executable_(executable), questions_(std::move(questions)) {}
+  Result<bool> fit_in_host_memory(const search::SearchOptions& options, SharedState& shared);
+  Result<bool> fit_placement(const search::SearchOptions& options, SharedState& shared);
   void for_each_size(const std::function<void(Dim&)>& visit);
   void group_steps();
+  void add_step(size_t step);
   bool sizes_allowed() const;
   bool holds_beside() const;
 
@@ -48,12 +51,16 @@ class ShapeClass {
   std::unique_ptr<ShapeQuestions> questions_;
   std::vector<int64_t> fitted_;
   tensor::DimProgram sizes_;
-  std::vector<size_t> result_of_size_;      // in the order of for_each_size
-  std::vector<ops::Ref> values_;            // of the program, with a symbol
-  std::vector<size_t> nodes_;               // likewise
-  std::vector<std::vector<size_t>> alike_;  // steps of the plan that one kernel serves
-  std::vector<int64_t> results_;            // scratch of fit
+  std::vector<size_t> result_of_size_;         // in the order of for_each_size
+  std::vector<ops::Ref> values_;               // of the program, with a symbol
+  std::vector<size_t> nodes_;                  // likewise
+  std::vector<Executable::AlikeSteps> alike_;  // all steps that work on changed sizes
+  std::vector<int64_t> results_;               // scratch of fit
   int64_t fits_ = 0;
+  bool views_move_ = false;
+  // Steps are chosen one by one as long as no choice in another memory costs less; else the plan is made
+  // anew.
+  bool in_host_memory_ = false;
 };
 
 }  // namespace walle::runtime

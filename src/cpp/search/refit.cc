@@ -24,6 +24,15 @@ bool stays_in_host_memory(const Plan& plan) {
          });
 }
 
+bool same_steps(const Plan& a, const Plan& b) {
+  return std::ranges::equal(a.memories, b.memories, {}, &PlannedMemory::memory, &PlannedMemory::memory) &&
+         std::ranges::equal(a.steps, b.steps, [](const Step& x, const Step& y) {
+           return x.node == y.node && x.source == y.source && x.memory == y.memory &&
+                  x.chosen.backend == y.chosen.backend && x.copy.value == y.copy.value &&
+                  x.copy.from == y.copy.from && x.copy.to == y.copy.to;
+         });
+}
+
 int64_t with_room(int64_t bytes) {
   constexpr int64_t kParts = 4;
   const auto step =

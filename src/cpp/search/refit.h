@@ -13,6 +13,9 @@ namespace walle::search {
 // every step's cheapest choice is the cheapest placement.
 bool stays_in_host_memory(const Plan& plan);
 
+// The same nodes run on the same backends, with the same copies between them.
+bool same_steps(const Plan& a, const Plan& b);
+
 // Bytes of an arena's block whose size is a symbol: up to a quarter more than asked for, so that a size that
 // grows by one with every run seldom moves anything.
 int64_t with_room(int64_t bytes);
