@@ -4,11 +4,11 @@ namespace walle::stream {
 
 void PageEvents::keep(const Event& event) {
   // What read() hands out borrows from the log's buffers, which the next event overwrites.
-  std::vector<Value>& contents = contents_.emplace_back(event.contents.begin(), event.contents.end());
-  for (Value& value : contents)
+  for (Value value : event.contents) {
     if (value.present && value.type == ColumnType::text) value.text = texts_.emplace_back(value.text);
-  Event& kept = events_.emplace_back(event);
-  kept.contents = contents;
+    contents_.push_back(value);
+  }
+  events_.push_back(event);
 }
 
 Result<PageEvents> PageEvents::read(EventLog& log, uint64_t instance) {
@@ -17,6 +17,12 @@ Result<PageEvents> PageEvents::read(EventLog& log, uint64_t instance) {
     page.keep(event);
     return true;
   }));
+  // Only now, since growing moves them.
+  const Value* at = page.contents_.data();
+  for (Event& event : page.events_) {
+    event.contents = {at, event.contents.size()};
+    at += event.contents.size();
+  }
   return page;
 }
 

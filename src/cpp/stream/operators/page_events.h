@@ -26,8 +26,8 @@ class PageEvents {
   void keep(const Event& event);
 
   std::vector<Event> events_;
-  // Deques: growing leaves the elements, which events_ points to, where they are.
-  std::deque<std::vector<Value>> contents_;
+  std::vector<Value> contents_;  // of all events, in their order: a vector for each would be an allocation
+  // A deque: growing leaves the elements, which contents_ points to, where they are.
   std::deque<std::string> texts_;
 };
 
