@@ -5,7 +5,9 @@
 namespace walle::stream {
 
 void ChainEdges::put_in_index(size_t at) {
-  size_t i = slot_of(edges_[at].parent, edges_[at].token()) & mask_;
+  const size_t hash = slot_of(edges_[at].parent, edges_[at].token());
+  filter_[bit_of(hash) / 64] |= uint64_t{1} << bit_of(hash) % 64;
+  size_t i = hash & mask_;
   while (index_[i] != kNone) i = (i + 1) & mask_;
   index_[i] = static_cast<uint16_t>(at);
 }
@@ -13,6 +15,7 @@ void ChainEdges::put_in_index(size_t at) {
 void ChainEdges::index_all(size_t slots) {
   index_ = std::vector<uint16_t>(slots, kNone);
   mask_ = slots - 1;
+  filter_ = std::vector<uint64_t>((slots + 7) / 8);
   for (size_t at = 0; at < edges_.size(); ++at) put_in_index(at);
 }
 
@@ -22,7 +25,7 @@ ChainEdge& ChainEdges::get(uint16_t parent, uint32_t token) {
                                 .page = static_cast<uint16_t>(token),
                                 .parent = parent});
   // 16 slots at first, then doubled: most scopes have no strict chain at all and pay nothing.
-  if (edges_.size() * 4 > index_.size())
+  if (edges_.size() * 2 > index_.size())
     index_all(std::max<size_t>(16, index_.size() * 2));
   else
     put_in_index(edges_.size() - 1);

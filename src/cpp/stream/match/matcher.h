@@ -168,6 +168,8 @@ class Matcher {
 
   // matcher.cc
   struct Ended;
+  void step_in(Group& g, Partition& p, const Event& e, uint16_t page, bool begins);
+  void step_in_keys(Group& g, const Event& e, uint16_t page, EventKind kind);
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
   void arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key, const LimitKeys& keys);
   LimitKeys limit_keys(const Hot& hot, const Event& e) const;
@@ -192,8 +194,6 @@ class Matcher {
   void fit_partitions(Group& g);
   void forget_free_numbers(Group& g);
   Status check_room(const Group& g) const;
-  template <class Visit>
-  void visit_partitions(Group& g, const Event& e, EventKind kind, Visit&& visit);
   Partition* partition_for(Group& g, uint64_t wanted, uint64_t outer);
   Partition* take_row(Group& g, uint64_t key);
   Partition& oldest_partition(Group& g);

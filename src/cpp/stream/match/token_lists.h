@@ -75,7 +75,9 @@ class TokenLists {
   uint16_t place(uint64_t token) const {
     for (size_t i = slot_of(token) & mask_;; i = (i + 1) & mask_) {
       const uint16_t at = index_[i];
-      if ((at == 0) | (lists_[at].token == token)) [[likely]]
+      // By a mask: of `at == 0 | same` a compiler makes two branches (18 ns an event instead of 14 with 100
+      // strict triggers).
+      if (((lists_[at].token ^ token) & -uint64_t{at != 0}) == 0) [[likely]]
         return at;
     }
   }
@@ -118,7 +120,8 @@ class TokenLists {
   // Whether there is anything but that edge.
   bool has_more(uint16_t list) const { return lists_[list].more; }
   std::span<const Edge> edges_but_first_step(uint16_t list) const {
-    return edges(list).first(edges(list).size() - (first_steps_[list] != 0));
+    return {edges_.data() + lists_[list].edges,
+            edges_.data() + lists_[list + 1u].edges - (first_steps_[list] != 0)};
   }
   const std::vector<End>& all_ends() const { return ends_; }
   size_t edge_count() const { return edges_.size() + ends_.size(); }
