@@ -69,14 +69,16 @@ bool reads_a_plain(const GemmTable& t, int64_t m, bool a_packed, int64_t col_str
 
 // Workspace of the two packed operands. Both take the blocking of the whole product, not of one thread's
 // share: the size is asked for while planning, before anybody knows how the product is split.
-int64_t a_elements(const GemmTable& t, int64_t m, int64_t k, bool a_packed) {
-  const Blocking blocks = blocking_for(t, m, k);
+int64_t a_elements(const Blocking& blocks, bool a_packed) {
   return a_packed ? 0 : whole_lines(blocks.rows * blocks.depth);
 }
 
-int64_t b_elements(const GemmTable& t, int64_t m, int64_t k, bool b_packed) {
-  const Blocking blocks = blocking_for(t, m, k);
+int64_t b_elements(const GemmTable& t, const Blocking& blocks, bool b_packed) {
   return b_packed ? 0 : whole_lines(blocks.depth * t.nr * blocks.group + kSlackFloats);
+}
+
+int64_t workspace_bytes(const GemmTable& t, const Blocking& blocks, bool a_packed, bool b_packed) {
+  return whole_lines(a_elements(blocks, a_packed) + b_elements(t, blocks, b_packed)) * kFloatBytes;
 }
 
 // Rows of B read at once where a few rows of A meet a plain B: as many streams as the processor follows, each
@@ -109,13 +111,12 @@ constexpr float kNothing[1] = {};
 // One thread's share: a rectangle of C.
 class Worker {
  public:
-  Worker(const GemmTable& table, const Gemm& g, std::byte* workspace)
+  Worker(const GemmTable& table, const Gemm& g, const Blocking& blocks, std::byte* workspace)
       : table_(table),
         g_(g),
-        blocks_(streams_b(table, g) ? streamed(blocking_for(table, g.m, g.k), g.k)
-                                    : blocking_for(table, g.m, g.k)),
+        blocks_(streams_b(table, g) ? streamed(blocks, g.k) : blocks),
         a_buffer_(reinterpret_cast<float*>(workspace)),
-        b_buffer_(a_buffer_ + a_elements(table, g.m, g.k, g.packed_a != nullptr)),
+        b_buffer_(a_buffer_ + a_elements(blocks, g.packed_a != nullptr)),
         plain_(reads_a_plain(table, g.m, g.packed_a != nullptr, g.a.col_stride)) {}
 
   void run(int64_t m0, int64_t m1, int64_t n0, int64_t n1) {
@@ -301,13 +302,14 @@ void pack_whole_b(const GemmTable& t, const Matrix& b, int64_t k, int64_t n, flo
 int64_t gemm_workspace_bytes(const GemmTable& t, int64_t m, int64_t, int64_t k, bool a_packed,
                              bool b_packed) {
   if (m == 0) return 0;  // an empty batch: there are no rows to divide into blocks
-  const int64_t floats = a_elements(t, m, k, a_packed) + b_elements(t, m, k, b_packed);
-  return whole_lines(floats) * kFloatBytes;
+  return workspace_bytes(t, blocking_for(t, m, k), a_packed, b_packed);
 }
 
 void run_gemm(const GemmTable& t, const Gemm& g, int threads, std::byte* workspace) {
   if (g.m == 0 || g.n == 0) return;
-  const int64_t bytes = gemm_workspace_bytes(t, g.m, g.n, g.k, g.packed_a != nullptr, g.packed_b != nullptr);
+  // Once for everybody: its divisions, asked for five times, were a fifth of a small recurrent network's run.
+  const Blocking blocks = blocking_for(t, g.m, g.k);
+  const int64_t bytes = workspace_bytes(t, blocks, g.packed_a != nullptr, g.packed_b != nullptr);
   const int64_t row_panels = ceil_div(g.m, t.mr);
   const int64_t col_panels = ceil_div(g.n, t.nr);
   // Splitting rows repeats the work on B panels, splitting columns that on A panels: split what is
@@ -320,7 +322,7 @@ void run_gemm(const GemmTable& t, const Gemm& g, int threads, std::byte* workspa
   const int64_t panels = ceil_div(by_rows ? g.m : g.n, width);
   const int64_t shares = std::min<int64_t>(threads, by_rows ? row_panels : col_panels);
   base::parallel_for(shares, threads, [&](int64_t share) {
-    Worker worker(t, g, workspace ? workspace + share * bytes : nullptr);
+    Worker worker(t, g, blocks, workspace ? workspace + share * bytes : nullptr);
     const int64_t from = panels * share / shares * width;
     const int64_t to = panels * (share + 1) / shares * width;
     if (by_rows)
