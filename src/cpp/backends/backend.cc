@@ -4,8 +4,9 @@ namespace walle::backends {
 
 // Cost rules speak of inferred inputs and outputs, as shape rules do, and so serve both before
 // and after lowering.
-ir::Cost NodeView::cost() const {
+ir::Cost NodeView::counted() const {
   std::vector<ir::InferInput> in;
+  in.reserve(input_count());
   std::vector<ir::InferOutput> out;
   double bytes = 0;
   for (int i = 0; i < input_count(); ++i) {

@@ -37,7 +37,7 @@ struct Candidate {
   bool reference = false;
 };
 
-// A node with its operands' types: all a backend may look at.
+// A node with its operands' types: all a backend may look at. Serves one thread.
 class NodeView {
  public:
   NodeView(const ops::Program& program, const ops::ProgramNode& node) : program_(program), node_(node) {}
@@ -54,14 +54,21 @@ class NodeView {
   const Tensor* constant(int i) const { return value(i).constant ? &*value(i).constant : nullptr; }
   DType out_dtype(int i) const { return out_value(i).dtype; }
   const Shape& out_shape(int i) const { return out_value(i).shape; }
-  ir::Cost cost() const;  // of the op's cost function, or the bytes of all operands
+  // Of the op's cost function, or the bytes of all operands; counted once, for all candidates.
+  const ir::Cost& cost() const {
+    if (!cost_) cost_ = counted();
+    return *cost_;
+  }
 
  private:
   const ops::ProgramValue& value(int i) const { return program_.at(node_.inputs[i]); }
   const ops::ProgramValue& out_value(int i) const { return program_.at(node_.outputs[i]); }
 
+  ir::Cost counted() const;
+
   const ops::Program& program_;
   const ops::ProgramNode& node_;
+  mutable std::optional<ir::Cost> cost_;
 };
 
 // The operands of one step, all in the memory of the kernel's backend; inputs in its source(). Kernels of the

@@ -13,9 +13,6 @@ namespace {
 #define WALLE_ISA_ENTRY_(set, unused1, unused2) Isa::set,
 constexpr Isa kCompiled[] = {WALLE_FOR_EACH_ISA_(WALLE_ISA_ENTRY_, , )};
 
-// What was compiled is not what the machine has: one wheel serves all x86-64, so the processor is asked.
-bool runs_here(Isa isa) { return base::cpu_features().has.has(needs_of(isa)); }
-
 std::string supported_names() {
   std::string names;
   for (Isa isa : supported_isas()) names += (names.empty() ? "" : ", ") + std::string(isa_name(isa));
@@ -42,6 +39,9 @@ const std::vector<Isa>& supported_isas() {
     for (const Isa& best : kCompiled) out.emplace_back(std::begin(kCompiled), &best + 1);
     return out;
   }();
+  // What was compiled is not what the machine has: one wheel serves all x86-64, so the processor is asked.
+  const base::Capabilities has = base::cpu_features().has;
+  const auto runs_here = [&](Isa isa) { return has.has(needs_of(isa)); };
   return lists[std::max<int64_t>(std::ranges::count_if(kCompiled, runs_here), 1) - 1];
 }
 

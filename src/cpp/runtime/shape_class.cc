@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ops/symbolic.h"
 #include "runtime/search_options.h"
@@ -16,8 +17,16 @@ std::unique_ptr<ShapeClass> ShapeClass::of(const DimTrace& trace, const std::vec
   if (!trace.complete()) return nullptr;
   std::unique_ptr<ShapeClass> out(new ShapeClass(executable, std::move(questions)));
   const ops::Program& program = executable.program();
-  for (size_t r = 0; r < program.values.size(); ++r)
-    if (program.values[r].shape.symbolic()) out->values_.push_back(static_cast<ops::Ref>(r));
+  std::set<std::vector<int64_t>> shapes;
+  for (size_t r = 0; r < program.values.size(); ++r) {
+    const ops::ProgramValue& value = program.values[r];
+    if (!value.shape.symbolic()) continue;
+    out->values_.push_back(static_cast<ops::Ref>(r));
+    std::vector<int64_t> shape{dtype_size(value.dtype)};
+    for (int a = 0; a < value.shape.rank(); ++a)
+      shape.insert(shape.end(), {value.shape.dim(a).value(), value.shape.dim(a).term()});
+    if (shapes.insert(std::move(shape)).second) out->asked_.push_back(static_cast<ops::Ref>(r));
+  }
   for (size_t n = 0; n < program.nodes.size(); ++n)
     if (ops::is_symbolic(program, program.nodes[n])) out->nodes_.push_back(n);
   // One result for each term, however many sizes it is.
@@ -90,7 +99,7 @@ void ShapeClass::add_step(size_t step) {
 // What lowering asked of the sizes it saw.
 bool ShapeClass::sizes_allowed() const {
   const ops::Program& program = executable_.program();
-  return std::ranges::all_of(values_, [&](ops::Ref r) {
+  return std::ranges::all_of(asked_, [&](ops::Ref r) {
     const ops::ProgramValue& value = program.at(r);
     return value.shape.check(std::max<int64_t>(dtype_size(value.dtype), 1), {}).ok();
   });

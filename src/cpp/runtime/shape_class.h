@@ -53,6 +53,7 @@ class ShapeClass {
   tensor::DimProgram sizes_;
   std::vector<size_t> result_of_size_;         // in the order of for_each_size
   std::vector<ops::Ref> values_;               // of the program, with a symbol
+  std::vector<ops::Ref> asked_;                // of them, one of each shape and width of elements
   std::vector<size_t> nodes_;                  // likewise
   std::vector<Executable::AlikeSteps> alike_;  // all steps that work on changed sizes
   std::vector<int64_t> results_;               // scratch of fit

@@ -34,8 +34,12 @@ Flow flow_of(const ops::Program& p, const Views& views) {
 
 void price_conversions(const ops::Program& p, const std::vector<PlannedMemory>& memories, int threads,
                        const CostModel& costs, const Transfers& transfers, Flow& flow) {
+  std::vector<bool> moves(flow.roots.size());
+  for (const Flow::Node& node : flow.nodes)
+    for (const std::vector<ops::Ref>* values : {&node.reads, &node.makes})
+      for (const ops::Ref r : *values) moves[r] = true;
   for (size_t r = 0; r < flow.roots.size(); ++r)
-    for (size_t m = 1; m < memories.size(); ++m) {
+    for (size_t m = 1; moves[r] && m < memories.size(); ++m) {
       const ops::ProgramValue& value = p.values[r];
       const auto work = memories[m].memory->conversion(value.dtype, value.shape, threads);
       if (!work) continue;

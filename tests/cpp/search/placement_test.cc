@@ -185,6 +185,41 @@ TEST(Choices, ANodeNobodyRunsIsDescribed) {
   EXPECT_FALSE(make_plan(p, {&some}, {}).ok());
 }
 
+// How often it was asked what it can do.
+class Counting final : public Fake {
+ public:
+  using Fake::Fake;
+  std::vector<backends::Candidate> candidates(const backends::NodeView& node, int threads) const override {
+    ++asked;
+    return Fake::candidates(node, threads);
+  }
+  mutable int asked = 0;
+};
+
+TEST(Plan, AsksBackendsOnceForAlikeNodes) {
+  const Counting some("some", "Relu");
+  ops::Program p = one_node(kRelu);
+  for (int i = 0; i < 3; ++i) {
+    ops::ProgramNode next = p.nodes.back();
+    next.inputs = p.nodes.back().outputs;
+    next.outputs = {p.add(p.at(next.inputs[0]))};
+    p.nodes.push_back(std::move(next));
+  }
+  ops::ProgramNode wider = p.nodes.back();
+  wider.inputs = {p.add({.dtype = p.at(0).dtype, .shape = Shape{2, 4}})};
+  wider.outputs = {p.add(p.at(wider.inputs[0]))};
+  p.nodes.push_back(std::move(wider));
+  p.inputs.push_back(p.nodes.back().inputs[0]);
+  const auto plan = make_plan(p, {&some}, {});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(some.asked, 2);
+  ASSERT_EQ(plan->steps.size(), 5u);
+  for (const Step& s : plan->steps) {
+    EXPECT_EQ(s.chosen.candidate.algorithm, "fast");
+    EXPECT_EQ(s.losers.size(), 1u);
+  }
+}
+
 TEST(Plan, TakesTheCheapestWithSearchAndTheFirstWithout) {
   const Fake some("some", "Relu");
   const ops::Program p = one_node(kRelu);

@@ -64,7 +64,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   out.push_back(reference_candidate(node, "conv_reference", threads));
   const auto isa = float_isa(node);
   if (!isa || node.out_shape(0).elements() == 0) return;  // planes and tiles are made of at least one element
-  const kernels::Conv conv = kernels::make_conv(conv_shape(node), *isa);
+  const kernels::Conv conv = kernels::plan_conv(conv_shape(node), *isa);
   Candidate simd = conv.shape.depthwise() ? depthwise_candidate(node, conv, *isa, threads)
                                           : product_candidate(node, conv, *isa, threads);
   simd.workspace_bytes = kernels::conv_workspace_bytes(conv, threads, node.constant(1) != nullptr);

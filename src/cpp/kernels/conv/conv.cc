@@ -224,7 +224,7 @@ Conv& Conv::operator=(Conv&& other) noexcept {
   return *this;
 }
 
-Conv make_conv(const ConvShape& shape, Isa isa) {
+Conv plan_conv(const ConvShape& shape, Isa isa) {
   Conv c;
   c.shape = shape;
   c.gemm = &gemm_table(isa);
@@ -241,6 +241,11 @@ Conv make_conv(const ConvShape& shape, Isa isa) {
   // Worth a case of its own: 1 x 1 layers take 95 % of MobileNet's time (Howard et al., 2017). They need no
   // columns, the image itself is B.
   c.pointwise = c.direct && shape.taps() == 1 && shape.oh == shape.h && shape.ow == shape.w;
+  return c;
+}
+
+Conv make_conv(const ConvShape& shape, Isa isa) {
+  Conv c = plan_conv(shape, isa);
   find_offsets(c);
   return c;
 }

@@ -44,6 +44,8 @@ struct Conv {
 };
 
 Conv make_conv(const ConvShape& shape, Isa isa);
+// The same without offsets, of which there are as many as a filter has weights: enough to count its work.
+Conv plan_conv(const ConvShape& shape, Isa isa);
 
 // Floating point operations of a run, for the search: columns that fill up a vector count as the work they
 // are.
