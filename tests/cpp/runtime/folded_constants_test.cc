@@ -132,5 +132,20 @@ TEST(FoldedConstants, OfAnotherShapeAreOthers) {
   EXPECT_TRUE((*(*model)->session({}))->run(in).ok());
 }
 
+// It was read as if there were one: the sanitizers tell.
+TEST(FoldedConstants, ABatchOfNoneHasNoWeightsToPack) {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}, {3, ""}, {64, ""}});
+  b.output(b.node("MatMul", {x, b.floats({0, 64, 32}, {})}), "y");
+  const auto model = *Model::create(b.data());
+  const auto session = *model->session({});
+  for (const int64_t n : {0, 1}) {
+    const std::vector<NamedValue> in{{"x", Tensor::zeros(DType::float32, {n, 3, 64}).value()}};
+    const auto out = session->run(in);
+    ASSERT_TRUE(out.ok()) << (out.ok() ? "" : out.error().message());
+    EXPECT_EQ((*out)[0].tensor()->shape(), (Shape{0, 3, 32}));
+  }
+}
+
 }  // namespace
 }  // namespace walle::runtime

@@ -24,8 +24,9 @@ struct Problem {
   int64_t k = 1;
   std::vector<int64_t> a;  // element offset of each batch's operands
   std::vector<int64_t> b;
+  // False of no batches: then B has no elements that could be packed.
   bool one_b() const {
-    return std::ranges::all_of(b, [](int64_t offset) { return offset == 0; });
+    return !b.empty() && std::ranges::all_of(b, [](int64_t offset) { return offset == 0; });
   }
 };
 
