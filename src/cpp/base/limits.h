@@ -13,7 +13,7 @@ inline constexpr int64_t kMaxArenaBytes = int64_t{1} << 35;   // of all intermed
 // takes a few hundred bytes.
 inline constexpr int64_t kMaxNodes = 1 << 20;  // per model, all graphs together
 inline constexpr int64_t kMaxValues = 1 << 22;
-inline constexpr int kMaxGraphDepth = 16;      // nesting of If/Loop/Scan bodies
+inline constexpr int kMaxGraphDepth = 64;      // nesting of If/Loop/Scan bodies
 inline constexpr int kMaxNodeArity = 1 << 14;  // inputs or outputs of one node
 inline constexpr int kMaxAttributes = 256;     // per node
 // Exporters join module paths into names; 4 KiB hold a path of a hundred modules.

@@ -130,7 +130,9 @@ class Verifier {
       return fail({"a name of ", v.name.size(), " bytes"}, {"at most ", base::kMaxNameBytes});
     if (v.shape) {
       if (std::ssize(*v.shape) > base::kMaxRank)
-        return fail({"value '", v.name, "' of rank ", v.shape->size()}, {"rank at most ", base::kMaxRank});
+        return model_error({"value '", v.name, "' of rank ", v.shape->size()},
+                           {"rank at most ", base::kMaxRank, ", which is this runtime's limit"}, place_,
+                           "reshape before the node so that fewer axes are needed");
       for (const Dim& d : *v.shape)
         if (d.size < -1) return fail({"value '", v.name, "' with dimension ", d.size}, "-1 or a size");
     }

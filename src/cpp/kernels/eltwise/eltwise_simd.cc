@@ -74,16 +74,10 @@ void run_selu(const float* x, float* y, int64_t n, float alpha, float gamma) {
   map(x, y, n, [=](vf v) { return gamma * exponential_below(v, v, alpha, v); });
 }
 void run_shrink(const float* x, float* y, int64_t n, float lambda, float bias) {
-  map(x, y, n, [=](vf v) {
-    const vf inside = v == v ? splat(0.0f) : v;
-    return v < -lambda ? v + bias : v > lambda ? v - bias : inside;
-  });
+  map(x, y, n, [=](vf v) { return v < -lambda ? v + bias : v > lambda ? v - bias : splat(0.0f); });
 }
 void run_thresholded_relu(const float* x, float* y, int64_t n, float alpha, float) {
-  map(x, y, n, [=](vf v) {
-    const vf below = v == v ? splat(0.0f) : v;
-    return v > alpha ? v : below;
-  });
+  map(x, y, n, [=](vf v) { return v > alpha ? v : splat(0.0f); });
 }
 
 #if defined(WALLE_ISA_AVX512) || defined(WALLE_ISA_AVX2)

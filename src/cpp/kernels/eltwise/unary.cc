@@ -61,7 +61,8 @@ struct Floats {
   static T relu(T v) { return v < 0 ? T(0) : v; }
   static T round(T v) { return std::nearbyint(v); }  // half to even, the default environment's rule
   static T selu(T v, T a, T b) { return b * (v > 0 ? v : a * std::expm1(v)); }
-  static T shrink(T v, T a, T b) { return v < -a ? v + b : (v > a ? v - b : (v == v ? T(0) : v)); }
+  // Of NaN, which neither bound excludes, 0: what ONNX writes as "otherwise".
+  static T shrink(T v, T a, T b) { return v < -a ? v + b : (v > a ? v - b : T(0)); }
   static T sigmoid(T v) { return T(1) / (T(1) + std::exp(-v)); }
   static T sign(T v) { return v > 0 ? T(1) : (v < 0 ? T(-1) : v); }
   static T sin(T v) { return std::sin(v); }
@@ -71,7 +72,7 @@ struct Floats {
   static T sqrt(T v) { return std::sqrt(v); }
   static T tan(T v) { return std::tan(v); }
   static T tanh(T v) { return std::tanh(v); }
-  static T thresholded_relu(T v, T a, T) { return v > a ? v : (v == v ? T(0) : v); }
+  static T thresholded_relu(T v, T a, T) { return v > a ? v : T(0); }
 
  private:
   static T softplus_of(T v) {

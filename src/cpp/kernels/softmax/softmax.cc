@@ -22,10 +22,10 @@ void softmax_row(const T* x, T* y, int64_t n, int64_t step, bool log) {
     if (!log) y[i * step] = e;
   }
   if (log) {
-    // log(sum) once per row, and no difference of large numbers: log(exp(x - top) / sum) would be -infinity
-    // as soon as the exponential is 0.
-    const T shift = top + static_cast<T>(std::log(sum));
-    for (int64_t i = 0; i < n; ++i) y[i * step] = x[i * step] - shift;
+    // log(sum) once per row: log(exp(x - top) / sum) would be -infinity as soon as the exponential is 0. And
+    // x - top first: beside a large top the logarithm would be lost in their sum.
+    const T shift = static_cast<T>(std::log(sum));
+    for (int64_t i = 0; i < n; ++i) y[i * step] = x[i * step] - top - shift;
   } else {
     const T scale = static_cast<T>(1 / sum);
     for (int64_t i = 0; i < n; ++i) y[i * step] *= scale;

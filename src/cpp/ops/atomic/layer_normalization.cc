@@ -16,12 +16,11 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, c.input_count()));
   const Shape& x = c.shape(0);
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), x.rank()));
-  const Shape normalized = x.sub(axis, x.rank());
   for (int i = 1; i < c.input_count(); ++i) {
     if (!c.has(i)) continue;
-    const auto fits = tensor::broadcast(normalized, c.shape(i));
-    if (!fits.ok() || *fits != normalized)
-      return model_error({"shape ", c.shape(i).text()}, {"a shape that broadcasts to ", normalized.text()},
+    const auto fits = tensor::broadcast(x, c.shape(i));
+    if (!fits.ok() || *fits != x)
+      return model_error({"shape ", c.shape(i).text()}, {"a shape that broadcasts to ", x.text()},
                          "scale or bias", "reshape it or change axis");
   }
   c.output(0, c.dtype(0), x);
@@ -30,6 +29,29 @@ Status infer(ir::InferContext& c) {
   for (int i = axis; i < x.rank(); ++i) statistics.set(i, 1);
   c.output(1, DType::float32, statistics);
   c.output(2, DType::float32, statistics);
+  return {};
+}
+
+// Kernels take a scale and a bias of the normalised axes. Others, which ONNX allows where they broadcast to
+// x, follow as operations of their own.
+template <bool Centred>
+Status lower(LowerContext& c) {
+  const Shape x = c.shape(c.in(0));
+  WALLE_ASSIGN(const int axis, tensor::normalize_axis(c.attrs().get_int("axis", -1), x.rank()));
+  const Shape normalized = x.sub(axis, x.rank());
+  const auto fits = [&](int i) {
+    if (!c.has(i)) return true;
+    const auto both = tensor::broadcast(normalized, c.shape(c.in(i)));
+    return both.ok() && *both == normalized;
+  };
+  if (fits(1) && fits(2)) return {};
+  const Ref one = c.scalar(c.dtype(c.in(0)), 1);
+  const std::vector<Ref> parts = c.emit_many(Centred ? "LayerNormalization" : "RMSNormalization",
+                                             {c.in(0), one}, c.attrs(), c.output_count());
+  Ref y = c.mul(parts[0], c.in(1));
+  if (c.has(2)) y = c.add(y, c.in(2));
+  c.result(0, y);
+  for (int i = 1; i < c.output_count(); ++i) c.result(i, parts[i]);
   return {};
 }
 
@@ -73,18 +95,20 @@ Status gradient(GradientContext& c) {
   return {};
 }
 
-constexpr ir::OpDef row(std::string_view name, int inputs, int outputs, ir::GradientFn gradient) {
+constexpr ir::OpDef row(std::string_view name, int inputs, int outputs, ir::LowerFn lower,
+                        ir::GradientFn gradient) {
   return {.name = name,
           .inputs = {2, inputs},
           .outputs = {1, outputs},
           .infer = infer,
+          .lower = lower,
           .cost = cost,
           .numeric = ir::NumericClass::accumulation,
           .family = "LayerNormalization",
           .gradient = gradient};
 }
-constexpr std::array kRows{row("LayerNormalization", 3, 3, gradient<true>),
-                           row("RMSNormalization", 2, 1, gradient<false>)};
+constexpr std::array kRows{row("LayerNormalization", 3, 3, lower<true>, gradient<true>),
+                           row("RMSNormalization", 2, 1, lower<false>, gradient<false>)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kLayerNormalizationOps = kRows;

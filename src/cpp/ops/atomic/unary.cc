@@ -65,9 +65,18 @@ Status gradient(GradientContext& c) {
   return {};
 }
 
+// Shrink is defined on integers as well: with fractions for lambda and bias, and cut to whole numbers.
+Status lower_shrink(LowerContext& c) {
+  const DType dtype = c.dtype(c.in(0));
+  if (tensor::is_float(dtype)) return {};
+  c.result(0, c.cast(c.emit("Shrink", {c.cast(c.in(0), DType::float64)}, c.attrs()), dtype));
+  return {};
+}
+
 constexpr ir::OpDef row(std::string_view name, ir::InferFn infer) {
   return {.name = name,
           .infer = infer,
+          .lower = name == "Shrink" ? lower_shrink : nullptr,
           .cost = cost,
           .numeric = ir::NumericClass::elementwise,
           .family = "Unary",

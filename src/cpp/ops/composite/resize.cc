@@ -50,9 +50,10 @@ Result<std::vector<int>> listed_axes(const ir::Attributes& attrs, int rank) {
 // One axis by its scale or to its size, whichever `value` is.
 Result<AxisPlan> plan_axis(const Shape& x, int axis, double value, bool by_scale) {
   const auto in = static_cast<double>(x[axis]);
-  // floor: ONNX Resize since opset 10. Products such as 10 * 0.7 may round below a whole number; its
-  // reference has the same.
-  const double out = by_scale ? std::floor(in * value) : value;
+  // floor: ONNX Resize since opset 10. Scales are float32, and so is the product: 10 * 0.7 is 7, where in
+  // float64 it is below (docs/adr/0028-resize-in-float32.md).
+  const float product = static_cast<float>(in) * static_cast<float>(value);
+  const double out = by_scale ? std::floor(static_cast<double>(product)) : value;
   const double scale = by_scale ? value : in > 0 ? value / in : 1;
   const char* where = by_scale ? "input scales" : "input sizes";
   const auto given = [&] {

@@ -21,29 +21,32 @@ Status check_rule(const ResizeRule& rule) {
       one_of(rule.nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}, "nearest_mode"));
   return one_of(rule.coordinates,
                 {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-                 "tf_crop_and_resize"},
+                 "tf_half_pixel_for_nn", "tf_crop_and_resize"},
                 "coordinate_transformation_mode");
 }
 
 namespace {
 // Where output j lies on the input axis. Nearest rounds ties, so the order of these operations shows in
-// results: it is that of ONNX's reference.
-double source_position(const ResizeRule& r, int64_t in, int64_t out, double scale, double roi_begin,
-                       double roi_end, double j) {
-  const auto n = static_cast<double>(in);
-  const double length = scale * n;  // the output length before rounding
+// results, and so does F: there it is float32, in which PyTorch's exporter and both peers compute
+// (docs/adr/0028-resize-in-float32.md).
+template <class F>
+F source_position(const ResizeRule& r, int64_t in, int64_t out, F scale, F roi_begin, F roi_end, F j) {
+  const auto n = static_cast<F>(in);
+  const F length = scale * n;  // the output length before rounding
   if (r.coordinates == "asymmetric") return j / scale;
   // The guard against 0 / 0, as ONNX's reference has it.
   if (r.coordinates == "align_corners") return length == 1 ? 0 : j * (n - 1) / (length - 1);
   // As ONNX's reference computes it, where its text says 0: both read element 0.
-  if (r.coordinates == "pytorch_half_pixel" && length == 1) return -0.5;
+  if (r.coordinates == "pytorch_half_pixel" && length == 1) return F(-0.5);
+  // What Keras' nearest upsampling is: without the shift back to the element's middle.
+  if (r.coordinates == "tf_half_pixel_for_nn") return (j + F(0.5)) / scale;
   if (r.coordinates == "tf_crop_and_resize") {
-    const double span = roi_end - roi_begin;
+    const F span = roi_end - roi_begin;
     return (length == 1 ? span * (n - 1) / 2 : j * span * (n - 1) / (length - 1)) + roi_begin * (n - 1);
   }
   const bool symmetric = r.coordinates == "half_pixel_symmetric";
-  const double shift = symmetric ? n / 2 * (1 - static_cast<double>(out) / length) : 0;
-  return shift + (j + 0.5) / scale - 0.5;
+  const F shift = symmetric ? n / 2 * (1 - static_cast<F>(out) / length) : 0;
+  return shift + (j + F(0.5)) / scale - F(0.5);
 }
 
 // Keys (1981), "Cubic convolution interpolation for digital image processing".
@@ -95,7 +98,11 @@ AxisTaps resize_taps(const ResizeRule& rule, int64_t in, int64_t out, double sca
   const int64_t first = first_tap(rule, in, shrink);
   t.taps = resize_tap_count(rule, in, scale);
   for (int64_t j = 0; j < out; ++j) {
-    const double x = source_position(rule, in, out, scale, roi_begin, roi_end, static_cast<double>(j));
+    const double x =
+        nearest
+            ? source_position<float>(rule, in, out, static_cast<float>(scale), static_cast<float>(roi_begin),
+                                     static_cast<float>(roi_end), static_cast<float>(j))
+            : source_position<double>(rule, in, out, scale, roi_begin, roi_end, static_cast<double>(j));
     const bool outside =
         rule.coordinates == "tf_crop_and_resize" && !(x >= 0 && x <= static_cast<double>(in - 1));
     if (outside && t.outside.empty()) t.outside.assign(out, false);

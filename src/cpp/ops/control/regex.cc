@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "ops/rules/unicode.h"
+
 namespace walle::ops {
 
 namespace {
@@ -16,28 +18,6 @@ constexpr size_t kMaxSteps = 1 << 14;
 constexpr int kMaxDepth = 200;        // of groups: the parser calls itself
 constexpr char32_t kLast = 0x10FFFF;  // of Unicode
 constexpr size_t kShown = 80;         // bytes of a pattern in a message
-
-// Code points; a byte that is no UTF-8 stands for itself. `starts`: the byte each began with, and the end.
-std::u32string decoded(const std::string& text, std::vector<size_t>* starts = nullptr) {
-  std::u32string out;
-  for (size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<uint8_t>(text[i]);
-    // Lead bytes 110x, 1110, 11110; everything else is one byte.
-    const size_t length = lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 1;
-    char32_t code = length == 1 ? lead : lead & (0x7Fu >> length);
-    bool whole = i + length <= text.size();
-    for (size_t k = 1; whole && k < length; ++k) {
-      const auto next = static_cast<uint8_t>(text[i + k]);
-      whole = next >> 6 == 2;
-      code = code << 6 | (next & 0x3Fu);
-    }
-    out.push_back(whole ? code : lead);
-    if (starts) starts->push_back(i);
-    i += whole ? length : 1;
-  }
-  if (starts) starts->push_back(text.size());
-  return out;
-}
 
 struct CharClass {
   std::vector<Range> ranges;
@@ -95,11 +75,15 @@ class Parser {
   }
 
  private:
+  struct Flags {
+    bool fold_case = false;  // i
+    bool dot_all = false;    // s
+  };
   using Fragment = std::vector<Step>;  // targets relative to the step; its end is one past the last
 
   Error wrong(Text given) const {
     return model_error({"pattern '", pattern_.substr(0, kShown), "': ", given},
-                       "a regular expression of RE2's syntax without flags", "RegexFullMatch",
+                       "a regular expression of RE2's syntax with no flags but i and s", "RegexFullMatch",
                        "change the pattern");
   }
   bool more() const { return at_ < text_.size(); }
@@ -149,14 +133,14 @@ class Parser {
       case '(': return group(depth);
       case '[': return bracketed();
       // Any letter but the end of a line: RE2's default without the flag s.
-      case '.': return Fragment{chars({{'\n', '\n'}}, true)};
+      case '.': return Fragment{flags_.dot_all ? chars({{0, kLast}}) : chars({{'\n', '\n'}}, true)};
       case '^': return Fragment{{.kind = Kind::begin}};
       case '$': return Fragment{{.kind = Kind::end}};
       case '\\': return escaped();
       case '*':
       case '+':
       case '?': return wrong("a repeat of nothing");
-      default: return Fragment{chars({{c, c}})};
+      default: return Fragment{folded({{c, c}})};
     }
   }
 
@@ -164,7 +148,41 @@ class Parser {
     return {.kind = Kind::chars, .negated = negated, .ranges = std::move(ranges)};
   }
 
+  // Where case is of no matter the letters' other forms as well: twice, for those with more than one, such as
+  // k, K and the sign of Kelvin.
+  Step folded(std::vector<Range> ranges, bool negated = false) const {
+    if (!flags_.fold_case) return chars(std::move(ranges), negated);
+    for (int round = 0; round < 2; ++round) {
+      std::vector<Range> others;
+      const auto holds = [](const std::vector<Range>& in, char32_t letter) {
+        return std::ranges::any_of(in, [&](const Range& r) { return letter >= r.first && letter <= r.last; });
+      };
+      for_each_case([&](char32_t letter, char32_t other) {
+        if (holds(ranges, letter) && !holds(ranges, other)) others.push_back({other, other});
+      });
+      ranges.insert(ranges.end(), others.begin(), others.end());
+    }
+    return chars(std::move(ranges), negated);
+  }
+
+  // (?i), (?s), (?-i) and the like, up to the ')' or ':' behind them; false where they are others.
+  bool take_flags() {
+    for (bool on = true; more() && text_[at_] != ':' && text_[at_] != ')'; ++at_) {
+      if (text_[at_] == 'i')
+        flags_.fold_case = on;
+      else if (text_[at_] == 's')
+        flags_.dot_all = on;
+      else if (text_[at_] == '-' && on)
+        on = false;
+      else
+        return false;
+    }
+    return more();
+  }
+
+  // Flags hold to the end of the group that they stand in, or for the group that they open.
   Result<Fragment> group(int depth) {
+    const Flags outside = flags_;
     if (take('?')) {
       // (?P<name>...) is Python's spelling and RE2's, (?<name>...) Perl's; names are not needed, only
       // skipped.
@@ -172,12 +190,17 @@ class Parser {
         const size_t end = text_.find(U'>', at_);
         if (!take('<') || end == std::u32string::npos) return wrong("a group without a name");
         at_ = end + 1;
-      } else if (!take(':')) {
-        return wrong("flags or a look-around");
+      } else if (!take_flags()) {
+        return wrong("other flags or a look-around");
+      } else if (take(')')) {
+        return Fragment{};
+      } else {
+        take(':');
       }
     }
     WALLE_ASSIGN(Fragment f, alternatives(depth + 1));
     if (!take(')')) return wrong("'(' without ')'");
+    flags_ = outside;
     return f;
   }
 
@@ -197,7 +220,7 @@ class Parser {
     if (c == 'A') return assertion(Kind::begin);
     if (c == 'z') return assertion(Kind::end);
     WALLE_ASSIGN(const char32_t one, escaped_char());
-    return Fragment{chars({{one, one}})};
+    return Fragment{folded({{one, one}})};
   }
 
   // Behind a backslash: a control character, \xHH, \x{...}, or punctuation that means itself.
@@ -267,7 +290,7 @@ class Parser {
       ranges.push_back({from, to});
     }
     ++at_;
-    return Fragment{chars(std::move(ranges), negated)};
+    return Fragment{folded(std::move(ranges), negated)};
   }
 
   Result<char32_t> class_char() {
@@ -337,6 +360,7 @@ class Parser {
   std::u32string text_;
   const std::string& pattern_;
   size_t at_ = 0;
+  Flags flags_;
 };
 
 // The states reachable before one character of the text.

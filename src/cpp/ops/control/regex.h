@@ -5,7 +5,8 @@
 //
 // Known: literals, ., classes with ranges and \d \w \s, groups (captured or not, named or not: nothing is
 // captured), |, * + ? {m,n} and their lazy forms, ^ $ \b \B \A \z, the escapes of RE2. Matching is by code
-// points of UTF-8; \w and \b know ASCII, as RE2's do. (?i) and other flags are refused.
+// points of UTF-8; \w and \b know ASCII, as RE2's do. Of the flags i (case is of no matter, by Unicode's
+// tables) and s are known.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "ir/op_def.h"
 #include "ops/control_context.h"
@@ -87,13 +88,16 @@ Status run_to_number(ControlContext& c) {
   return {};
 }
 
-std::string written(double value, int digits) {
+// With the fewest digits that give the number back, or with so many.
+std::string written(double value, std::optional<int> digits) {
   // ONNX's spellings: NaN, INF and -INF.
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-INF" : "INF";
   std::array<char, 40> text{};
   // to_chars knows no locale, unlike printf, and this form writes what %.*g does.
-  const auto end = std::to_chars(text.begin(), text.end(), value, std::chars_format::general, digits).ptr;
+  constexpr auto kForm = std::chars_format::general;
+  const auto end = digits ? std::to_chars(text.begin(), text.end(), value, kForm, *digits).ptr
+                          : std::to_chars(text.begin(), text.end(), value, kForm).ptr;
   return {text.begin(), end};
 }
 
@@ -104,7 +108,7 @@ std::string text_of(T value) {
   else if constexpr (std::is_integral_v<T>)
     return std::to_string(value);
   else if constexpr (std::is_same_v<T, double>)
-    return written(value, 17);
+    return written(value, std::nullopt);
   else
     return written(static_cast<float>(value), 8);
 }

@@ -1,10 +1,11 @@
-// StringNormalizer: drops stop words and changes case. Run by the executor, because the number of words left
-// is a value. How strings travel: ops/rules/words.h. Input [C] or [1, C]; output [C'] or [1, C'], one empty
-// word when none is left.
+// StringNormalizer: drops stop words and changes case, by Unicode's tables whatever `locale` says. Run by the
+// executor, because the number of words left is a value. How strings travel: ops/rules/words.h. Input [C] or
+// [1, C]; output [C'] or [1, C'], one empty word when none is left.
 #include <algorithm>
 
 #include "ir/op_def.h"
 #include "ops/control_context.h"
+#include "ops/rules/unicode.h"
 #include "ops/rules/words.h"
 
 namespace walle::ops {
@@ -12,19 +13,9 @@ namespace walle::ops {
 namespace {
 enum class Case { none, lower, upper };
 
-char changed(char c, Case to) {
-  if (to == Case::lower && c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
-  if (to == Case::upper && c >= 'a' && c <= 'z') return static_cast<char>(c - 'a' + 'A');
-  return c;
-}
-
-std::string with_case(std::string word, Case to) {
-  for (char& c : word) c = changed(c, to);
-  return word;
-}
-
-bool ascii(const std::string& word) {
-  return std::all_of(word.begin(), word.end(), [](char c) { return static_cast<unsigned char>(c) < 128; });
+std::string with_case(const std::string& word, Case to) {
+  if (to == Case::none) return word;
+  return to == Case::lower ? lower_case(word) : upper_case(word);
 }
 
 Status run(ControlContext& c) {
@@ -41,20 +32,12 @@ Status run(ControlContext& c) {
   const Case to = action == "LOWER" ? Case::lower : action == "UPPER" ? Case::upper : Case::none;
   const bool sensitive = c.attrs().get_int("is_case_sensitive", 0) != 0;
   std::vector<std::string> stop = c.attrs().get_strings("stopwords");
-  // Case beyond ASCII depends on the language; guessing it would be a silent wrong answer.
-  if (to != Case::none || !sensitive)
-    for (const auto* list : {&words, &stop})
-      for (const std::string& word : *list)
-        if (!ascii(word) && (to != Case::none || !stop.empty()))
-          return model_error({"the word '", word, "'"}, "ASCII letters where case matters",
-                             "StringNormalizer", "normalise the text before the model");
   if (!sensitive)
     for (std::string& word : stop) word = with_case(word, Case::lower);
   std::vector<std::string> left;
-  for (std::string& word : words) {
+  for (const std::string& word : words) {
     const std::string key = sensitive ? word : with_case(word, Case::lower);
-    if (std::find(stop.begin(), stop.end(), key) == stop.end())
-      left.push_back(with_case(std::move(word), to));
+    if (std::find(stop.begin(), stop.end(), key) == stop.end()) left.push_back(with_case(word, to));
   }
   // As ONNX says: one empty string, since an output of no strings would have no row.
   if (left.empty()) left.emplace_back();

@@ -1,9 +1,12 @@
 // Movement of strings. An array of strings has one more axis than the model says and its width is a value, so
 // operators that move data work on the positions of the strings instead, and the strings follow:
-//   StringPositions(a, b, ...) -> all strings one behind the other, positions of a, positions of b, ...
+//   StringPositions(a, b, ...) -> all strings one behind the other, positions of a, positions of b, ...; with
+//     ranked = 1 the distinct strings in the order of their bytes, so that positions are equal where strings
+//     are
 //   StringPick(strings, positions) -> the strings at these positions, in the shape of the positions; a
 //   negative
 //     one counts from the end, as in Gather
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -14,7 +17,32 @@
 namespace walle::ops {
 
 namespace {
+Status run_ranks(ControlContext& c) {
+  std::vector<Words> given;
+  Words all;
+  for (int i = 0; i < c.input_count(); ++i) {
+    WALLE_ASSIGN(given.emplace_back(), words_of(c.in(i).tensor(), "input " + std::to_string(i)));
+    all.items.insert(all.items.end(), given.back().items.begin(), given.back().items.end());
+  }
+  std::ranges::sort(all.items);
+  const auto twice = std::ranges::unique(all.items);
+  all.items.erase(twice.begin(), twice.end());
+  for (int i = 0; i < c.input_count() && i + 1 < c.output_count(); ++i) {
+    WALLE_ASSIGN(Tensor places, Tensor::allocate(DType::int64, given[i].shape));
+    std::ranges::transform(given[i].items, places.as_mutable<int64_t>().begin(),
+                           [&](const std::string& word) {
+                             return std::ranges::lower_bound(all.items, word) - all.items.begin();
+                           });
+    c.output(i + 1, std::move(places));
+  }
+  all.shape = Shape{std::ssize(all.items)};
+  WALLE_ASSIGN(Tensor pool, tensor_of(all));
+  c.output(0, std::move(pool));
+  return {};
+}
+
 Status run_positions(ControlContext& c) {
+  if (c.attrs().get_int("ranked", 0) != 0) return run_ranks(c);
   Words all;
   for (int i = 0; i < c.input_count(); ++i) {
     WALLE_ASSIGN(Words words, words_of(c.in(i).tensor(), "input " + std::to_string(i)));

@@ -7,6 +7,18 @@
 namespace walle::ops {
 
 namespace {
+// -1 beside an axis of size 0, where any size would do: what the other axes leave, as for a batch that is not
+// empty. [0, 5, 768] to [0, -1, 12, 64] has 5, which the next operator will ask for.
+Dim beside_nothing(const Shape& in, const std::vector<Dim>& dims) {
+  Dim given = 1;
+  Dim wanted = 1;
+  for (int a = 0; a < in.rank(); ++a)
+    if (in.dim(a) != 0) given *= in.dim(a);
+  for (const Dim d : dims)
+    if (d > 0) wanted *= d;
+  return in.dim_elements() == 0 && given % wanted == 0 ? given / wanted : Dim(0);
+}
+
 Status infer(ir::InferContext& c) {
   WALLE_ASSIGN(std::vector<Dim> dims, c.need_dims(1));
   const Shape& in = c.shape(0);
@@ -25,8 +37,7 @@ Status infer(ir::InferContext& c) {
                          "input shape", "correct the target shape");
     known *= dims[i];
   }
-  // Beside an axis of size 0 any size would do for -1; 0 is what the element count says.
-  if (unknown >= 0) dims[unknown] = known != 0 ? in.dim_elements() / known : Dim(0);
+  if (unknown >= 0) dims[unknown] = known != 0 ? in.dim_elements() / known : beside_nothing(in, dims);
   WALLE_TRY(check_rank(dims.size(), "Reshape"));
   const Shape out(dims);
   WALLE_TRY(out.check(dtype_size(c.dtype(0)), "Reshape"));

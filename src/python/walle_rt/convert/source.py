@@ -91,7 +91,7 @@ def _read_file(onnx: Any, path: Path) -> tuple[Any, DataFolder, str]:
     home = path.resolve()
     try:
         if home.stat().st_size <= _SMALL_BYTES:
-            return parse(onnx, path.read_bytes(), str(path)), DataFolder(home.parent, {}), str(path)
+            return parse(onnx, path.read_bytes(), str(path)), DataFolder(path, {}), str(path)
     except OSError as error:
         raise ResourceError.of(
             f"cannot read file '{path}': {error.strerror or error}",
@@ -103,7 +103,7 @@ def _read_file(onnx: Any, path: Path) -> tuple[Any, DataFolder, str]:
     view = memoryview(file)
     small = without_weights(view, home.name)
     model = parse(onnx, bytes(view) if small is None else small, str(path))
-    return model, DataFolder(home.parent, {home: file}), str(path)
+    return model, DataFolder(path, {home: file}), str(path)
 
 
 def _next_step(source: object) -> str:

@@ -13,12 +13,32 @@ from ..report import refuse
 
 
 class DataFolder:
-    """A model's folder and the files in it that hold weights, each opened once for all its tensors."""
+    """A model's folder and the files in it that hold weights, each opened once for all its tensors.
 
-    def __init__(self, path: Path, opened: dict[Path, _core.MappedFile]) -> None:
-        """Of a resolved path; ``opened`` are files that are mapped already, by resolved paths."""
-        self.path = path
+    Where the model's path is a link, its data lies beside the link or beside what the link leads to: the
+    cache of Hugging Face keeps names in one folder, as links, and files in another.
+    """
+
+    def __init__(self, model: Path, opened: dict[Path, _core.MappedFile]) -> None:
+        """Of the model's path as given; ``opened`` are files that are mapped already, by resolved paths."""
+        self.path = model.parent
+        self._homes = [model.parent.resolve(), model.resolve().parent]
         self._opened = opened
+
+    def find(self, location: str, where: str) -> Path:
+        """The path of a data file, which must not lead out of these folders, not by a symbolic link."""
+        parts = Path(location).parts
+        outside = not location or Path(location).is_absolute() or ".." in parts or "\0" in location
+        paths = [] if outside else [home / location for home in (self.path, self._homes[1])]
+        inside = [p for p in paths if any(p.resolve().is_relative_to(home) for home in self._homes)]
+        if not inside:
+            raise refuse(
+                f"external data location '{location}'",
+                f"a file inside the model's folder '{self.path}'",
+                where,
+                "move the data file beside the model and export with a relative location",
+            )
+        return next((path for path in inside if path.exists()), inside[0])
 
     def bytes(self, path: Path) -> Array:
         """All bytes of a file, mapped unless it is small: they are read when they are used."""
@@ -39,7 +59,7 @@ def read_external(tensor: TensorProto, folder: DataFolder | None, size: int, whe
             where,
             "load the model by its path",
         )
-    path = _confined(folder.path, location, where)
+    path = folder.find(location, where)
     try:
         offset, length = int(entries.get("offset", 0)), int(entries.get("length", size))
     except ValueError as error:
@@ -74,17 +94,3 @@ def read_external(tensor: TensorProto, folder: DataFolder | None, size: int, whe
             "load the model again",
         )
     return data
-
-
-def _confined(folder: Path, location: str, where: str) -> Path:
-    """The path of a data file, which must not lead out of the model's folder, not by a symbolic link."""
-    path = folder / location
-    outside = not location or Path(location).is_absolute() or ".." in Path(location).parts or "\0" in location
-    if outside or not path.resolve().is_relative_to(folder.resolve()):
-        raise refuse(
-            f"external data location '{location}'",
-            f"a file inside the model's folder '{folder}'",
-            where,
-            "move the data file beside the model and export with a relative location",
-        )
-    return path

@@ -22,8 +22,9 @@ from .unsupported import UnsupportedError
 STRING_RULES: dict[tuple[str, str], Rule] = {}
 
 _MOVES = (
-    "Compress", "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Reshape", "Slice",
-    "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
+    "Compress", "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "OneHot", "Reshape",
+    "ReverseSequence", "Scatter", "ScatterElements", "ScatterND", "Slice", "Split", "Squeeze", "Tile",
+    "Transpose", "Unsqueeze", "Where",
 )  # fmt: skip
 
 
@@ -106,10 +107,14 @@ def _on_positions(node: Node, finish: Callable[[int], int], inputs: list[int]) -
         stand_in.take_over()
 
 
-def _positions(node: Node) -> tuple[int, list[int]]:
-    """All strings of the node's inputs as one list, and the inputs with positions in their place."""
+def _positions(node: Node, *, ranked: bool = False) -> tuple[int, list[int]]:
+    """All strings of the node's inputs as one list, and the inputs with positions in their place.
+
+    ranked: equal strings have one position, and positions are in the order of the strings.
+    """
     texts = [i for i in node.inputs if i != NONE and node.is_string(i)]
-    pool, *places = node.emit_many("StringPositions", texts, {}, 1 + len(texts))
+    attributes = {"ranked": 1} if ranked else {}
+    pool, *places = node.emit_many("StringPositions", texts, attributes, 1 + len(texts))
     mark(node, pool)
     for text, place in zip(texts, places, strict=True):
         kind = _retyped(node.type(text), TensorProto.INT64)
@@ -123,6 +128,19 @@ def move(node: Node) -> None:
     """The positions move, the strings follow."""
     pool, inputs = _positions(node)
     _on_positions(node, lambda value: emit_strings(node, "StringPick", [pool, value], value), inputs)
+
+
+@string_rule("Unique")
+def unique(node: Node) -> None:
+    """Of numbers that are ordered as the strings are; the other results speak of places."""
+    pool, inputs = _positions(node, ranked=True)
+    found = node.emit_many("Unique", inputs, node.remaining(), 4)
+    strings = mark(node, node.emit("StringPick", [pool, found[0]]))
+    for value in found[1:]:
+        node.scope.types.known[node.scope.key(value)] = helper.make_tensor_type_proto(
+            TensorProto.INT64, [None]
+        )
+    node.result(strings, *found[1:])
 
 
 @string_rule("ArrayFeatureExtractor", domain="ai.onnx.ml")
