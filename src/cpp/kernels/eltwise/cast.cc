@@ -18,20 +18,21 @@ using tensor::Half;
 template <class T>
 constexpr bool kSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-// Out of range is undefined in C++, and ONNX leaves it to the implementation: here the value saturates in 64
-// bits and its low bits are kept, as NumPy does it on x86-64, on every architecture alike. NaN is 0.
+// Out of range is undefined in C++, and ONNX leaves it to the implementation: here what 64 bits hold keeps
+// its low bits, as in C and NumPy, and what they do not - infinity, 1e30 - is the largest or least number of
+// the dtype, on every architecture alike. NaN is 0. docs/reference/where-runtimes-differ.md
 template <class T, class F>
 T float_to_integer(F v) {
   using Wide = std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>;
   if (!(v == v)) return 0;
   // 2^63 and 2^64 are exact in float; the largest integers are not.
   constexpr F kTop = std::is_same_v<Wide, uint64_t> ? F(18446744073709551616.0) : F(9223372036854775808.0);
-  if (v >= kTop) return static_cast<T>(std::numeric_limits<Wide>::max());
+  if (v >= kTop) return std::numeric_limits<T>::max();
   // Negative numbers wrap through int64: NumPy gives 2^64 - 1 for -1.0.
   if constexpr (std::is_same_v<Wide, uint64_t>) {
     if (v <= F(-1)) return v <= F(-9223372036854775808.0) ? T(0) : static_cast<T>(static_cast<int64_t>(v));
   } else {
-    if (v < -kTop) return static_cast<T>(std::numeric_limits<Wide>::min());
+    if (v < -kTop) return std::numeric_limits<T>::min();
   }
   return static_cast<T>(static_cast<Wide>(v));
 }

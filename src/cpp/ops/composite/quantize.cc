@@ -68,7 +68,9 @@ Status lower_dynamic(LowerContext& c) {
   const Ref zero = c.scalar(DType::float32, 0);
   const Ref low = c.emit("Min2", {c.emit("ReduceMin", {x}, {{"keepdims", int64_t{0}}}), zero});
   const Ref high = c.emit("Max2", {c.emit("ReduceMax", {x}, {{"keepdims", int64_t{0}}}), zero});
-  const Ref scale = c.div(c.sub(high, low), c.scalar(DType::float32, kCodes));
+  const Ref step = c.div(c.sub(high, low), c.scalar(DType::float32, kCodes));
+  // Of zeros alone any scale does; 1, as onnxruntime has it, is one that can be divided by.
+  const Ref scale = c.emit("Where", {c.emit("Equal", {step, zero}), c.scalar(DType::float32, 1), step});
   const Ref point = quantized(c, c.div(c.emit("Neg", {low}), scale), kNoRef, DType::uint8);
   c.result(0, quantized(c, c.div(x, scale), point, DType::uint8));
   c.result(1, scale);
