@@ -212,8 +212,10 @@ int64_t estimate(const Graph& g, int depth) {
   for (const Node& n : g.nodes) {
     total += kNodeRecord + std::ssize(n.name) + std::ssize(n.op) +
              static_cast<int64_t>(sizeof(ValueId)) * (std::ssize(n.inputs) + std::ssize(n.outputs));
-    for (const auto& [key, v] : n.attributes.items())
+    for (const auto& [key, v] : n.attributes.items()) {
       total += kAttributeRecord + std::ssize(key) + std::visit(AttributeBytes{depth}, v);
+      if (total > base::kMaxGraphBytes) return total;  // bodies that are used twice may be 2^64
+    }
   }
   return total;
 }

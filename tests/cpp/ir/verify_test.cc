@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "ir/walle_file.h"
 #include "sample.h"
 
 namespace walle::ir {
@@ -100,11 +101,20 @@ TEST(Verify, CapturesAreACountOfInputs) {
 
 TEST(Verify, NestingIsBounded) {
   ModelData m;
-  // Both branches are one graph: unbounded, the walk over 2^40 of them would never end.
-  m.graph = *nested(40, ramp({3}));
+  m.graph = *nested(base::kMaxGraphDepth, ramp({3}));
   const Status status = check(m);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message().find("nested"), std::string::npos);
+}
+
+// Both branches are one graph: unbounded, the walk over 2^40 of them would never end.
+TEST(Verify, BodiesThatAreUsedTwiceCountTwice) {
+  ModelData m;
+  m.graph = *nested(40, ramp({3}));
+  const Status status = check(m);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message().find("at most"), std::string::npos);
+  EXPECT_FALSE(detail::serialize_parts(m).ok());
 }
 
 }  // namespace
