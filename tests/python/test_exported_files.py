@@ -92,6 +92,20 @@ def test_data_behind_a_link_to_elsewhere_is_refused(tmp_path: Path) -> None:
         walle_rt.load(inside / "m.onnx")
 
 
+def test_data_that_is_a_link_to_itself(tmp_path: Path) -> None:
+    tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="w.bin")
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])
+    graph = helper.make_graph([helper.make_node("Neg", ["w"], ["y"])], "neg", [], [output], [tensor])
+    (tmp_path / "m.onnx").write_bytes(helper.make_model(graph).SerializeToString())
+    (tmp_path / "w.bin").symlink_to("w.bin")
+    with pytest.raises(walle_rt.ModelError, match=r"w\.bin"):
+        walle_rt.load(tmp_path / "m.onnx")
+    (tmp_path / "self.onnx").symlink_to("self.onnx")
+    with pytest.raises(walle_rt.ResourceError, match=r"self\.onnx"):
+        walle_rt.load(tmp_path / "self.onnx")
+
+
 def test_nearest_upsampling_of_keras() -> None:
     x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
     y = run(
@@ -221,6 +235,7 @@ def test_case_of_letters_beyond_ascii() -> None:
         ("(?i)É[a-z]+", [False, False, True, False]),
         ("(?s)a.b", [False, False, False, True]),
         ("(?is)[^B].B", [False, False, False, True]),
+        ("(?i-i:he)llo", [False, True, False, False]),
     ],
 )
 def test_flags_of_patterns(pattern: str, expected: list[bool]) -> None:

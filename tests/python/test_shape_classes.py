@@ -327,6 +327,106 @@ def test_what_exporters_compute_of_shapes_needs_no_plan_of_its_own() -> None:
     assert session.memory().plans <= 8
 
 
+COMPUTED = {
+    "Add": lambda n: n + 3,
+    "Sub": lambda n: n - 3,
+    "Mul": lambda n: n * 3,
+    "Div": lambda n: n // 3,
+    "Mod": lambda n: n % 3,
+    "Min": lambda n: min(n, 3),
+    "Max": lambda n: max(n, 3),
+    "Sum": lambda n: n + 3,
+}
+SAID = {
+    "Equal": lambda n: n == 3,
+    "Less": lambda n: n < 3,
+    "LessOrEqual": lambda n: n <= 3,
+    "Greater": lambda n: n > 3,
+    "GreaterOrEqual": lambda n: n >= 3,
+}
+
+
+def size_model(make: Callable[[Network, str], str], dtype: int) -> walle_rt.Model:
+    """y has as many rows as `make` computes of the length of x, and is of zeros."""
+    network = Network(0)
+    size = network.node("Cast", network.size("x", 0), to=dtype)[0]
+    count = network.node("Cast", make(network, size), to=TensorProto.INT64)[0]
+    network.nodes.append(helper.make_node("ConstantOfShape", [count], ["y"]))
+    graph = helper.make_graph(
+        network.nodes,
+        "sizes",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        network.constants,
+    )
+    return walle_rt.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+
+
+def rows(session: walle_rt.Session, n: int) -> int:
+    return len(session.run({"x": np.zeros(n, np.float32)})["y"])
+
+
+@pytest.mark.parametrize("dtype", [TensorProto.INT64, TensorProto.INT32])
+@pytest.mark.parametrize("op", [*COMPUTED, *SAID])
+def test_each_operator_on_sizes(op: str, dtype: int) -> None:
+    def make(network: Network, size: str) -> str:
+        three = network.tensor(np.array([3], helper.tensor_dtype_to_np_dtype(dtype)))
+        made = network.node(op, size, three)[0]
+        return network.node("Where", made, size, three)[0] if op in SAID else made
+
+    session = size_model(make, dtype).session()
+    for n in [5, 9, 2, 3, 4, 100, 1, 0]:
+        expected = COMPUTED[op](n) if op in COMPUTED else (n if SAID[op](n) else 3)
+        if expected >= 0:  # fewer rows than none are refused
+            assert rows(session, n) == expected, f"{op}, {n}"
+
+
+@pytest.mark.parametrize("dtype", [TensorProto.INT64, TensorProto.INT32])
+def test_sizes_that_are_turned_round_and_multiplied(dtype: int) -> None:
+    def make(network: Network, size: str) -> str:
+        kind = helper.tensor_dtype_to_np_dtype(dtype)
+        turned = network.node("Sub", network.tensor(np.array([200], kind)), network.node("Neg", size)[0])[0]
+        both = network.node("Concat", turned, size, axis=0)[0]
+        total = network.node("ReduceSum", both, network.ints(0))[0]
+        return network.node("ReduceProd", network.node("Concat", total, size, axis=0)[0], axes=[0])[0]
+
+    session = size_model(make, dtype).session()
+    for n in [5, 9, 2, 33]:
+        assert rows(session, n) == (200 + 2 * n) * n
+    assert session.memory().plans == 2
+
+
+def test_a_range_whose_step_leads_far() -> None:
+    """Its table has room for its numbers, not for where the next one would lie."""
+
+    def make(network: Network, size: str) -> str:
+        end = network.scalar(size)
+        numbers = network.node("Range", network.tensor(np.int64(0)), end, network.tensor(np.int64(10**12)))[0]
+        return network.node("Add", network.node("Shape", numbers)[0], size)[0]
+
+    session = size_model(make, TensorProto.INT64).session()
+    for n in [5, 9, 2, 33]:
+        assert rows(session, n) == n + 1
+
+
+@pytest.mark.parametrize("k", [2**63 - 1, -(2**63), 3, -3])
+@pytest.mark.parametrize("upper", [0, 1])
+def test_triangles_far_beyond_the_corners(upper: int, k: int) -> None:
+    graph = helper.make_graph(
+        [helper.make_node("Trilu", ["x", "k"], ["y"], upper=upper)],
+        "triangle",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", "m"])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.int64(k), "k")],
+    )
+    session = walle_rt.load(helper.make_model(graph, ir_version=8)).session()
+    for n, m in [(4, 5), (7, 9), (12, 6), (40, 41)]:
+        x = np.ones((n, m), np.float32)
+        near = max(-100, min(100, k))
+        expected = np.triu(x, near) if upper else np.tril(x, near)
+        np.testing.assert_array_equal(session.run({"x": x})["y"], expected)
+
+
 def test_a_plan_for_a_class_follows_sizes_back_and_forth() -> None:
     network = Network(5)
     network.alike = {"length": ["x"]}

@@ -11,7 +11,7 @@ namespace walle::ops {
 namespace {
 using Dims = std::vector<Dim>;
 
-// Far beyond any size, and far from where sums and products of two overflow.
+// Beyond the sizes of axes, and far from where sums and products of two overflow.
 constexpr int64_t kFar = int64_t{1} << 31;
 
 bool is_near(Dim d) { return d.value() > -kFar && d.value() < kFar; }

@@ -2,7 +2,7 @@
 // Reshape, and each of these values stays known without a node that runs.
 //
 // nullopt where a result cannot be said in symbols - a dtype of fractions, more than a few elements, numbers
-// near the end of int64 - and its operands have to become numbers.
+// from 2^31 on - and its operands have to become numbers.
 #pragma once
 
 #include <optional>

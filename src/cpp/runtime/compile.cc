@@ -66,7 +66,10 @@ Result<std::unique_ptr<Segment>> compile(const ir::Graph& graph, int begin, cons
     SegmentBuilder builder(graph, begin, env, shared, *questions, other);
     return passes(builder, last_use, shared, options);
   };
-  WALLE_ASSIGN(Compiled made, compiled());
+  auto tried = compiled();
+  // What a class is refused - a table with room to grow into - its shapes may be given one by one.
+  if (!tried.ok() && other) return compile(graph, begin, env, last_use, shared, nullptr);
+  WALLE_ASSIGN(Compiled made, std::move(tried));
   std::unique_ptr<Segment> segment = std::move(made.segment);
   shared.made->folded.share(made.program);
   WALLE_ASSIGN(search::Plan plan, search::make_plan(made.program, shared.backends, options));

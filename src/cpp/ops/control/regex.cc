@@ -167,6 +167,7 @@ class Parser {
 
   // (?i), (?s), (?-i) and the like, up to the ')' or ':' behind them; false where they are others.
   bool take_flags() {
+    if (more() && text_[at_] == ')') return false;  // (?) says nothing
     for (bool on = true; more() && text_[at_] != ':' && text_[at_] != ')'; ++at_) {
       if (text_[at_] == 'i')
         flags_.fold_case = on;

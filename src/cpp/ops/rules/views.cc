@@ -74,7 +74,7 @@ Ref iota(LowerContext& c, DType dtype, Dim size) {
 Ref counted(LowerContext& c, DType dtype, Dim start, Dim step, Dim count) {
   // Room to grow into, so that a decoder meets a new class with each doubling and not with each token.
   constexpr uint64_t kLeast = 64;
-  const Dim end = start + step * count;
+  const Dim end = start + step * (count - 1) + 1;  // behind the last, however far a step leads
   const auto twice = static_cast<uint64_t>(2 * end.value());
   const auto room = static_cast<int64_t>(std::bit_ceil(std::max(twice, kLeast)));
   if (end > room || !c.may_tabulate(room, kNumberWork)) return kNoRef;

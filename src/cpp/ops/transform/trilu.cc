@@ -3,6 +3,7 @@
 // because thousands of regions cost more than reading a byte per element.
 #include <algorithm>
 
+#include "base/limits.h"
 #include "ops/rules/movement.h"
 
 namespace walle::ops {
@@ -59,7 +60,9 @@ Status lower_class(LowerContext& c) {
   const Dim rows = in.dim(in.rank() - 2);
   const Dim columns = in.dim(in.rank() - 1);
   WALLE_ASSIGN(const std::vector<int64_t> given, ints_of(c, 1));
-  const int64_t k = given.empty() ? 0 : given[0];
+  // Beyond every corner, and far from where the sum with a row would overflow.
+  constexpr int64_t kFar = base::kMaxTensorBytes;
+  const int64_t k = given.empty() ? 0 : std::clamp(given[0], -kFar, kFar);
   const bool upper = c.attrs().get_int("upper", 1) != 0;
   const Ref row = c.reshape(counted(c, DType::int64, 0, 1, rows), Shape(std::vector<Dim>{rows, 1}));
   const Ref column = counted(c, DType::int64, 0, 1, columns);

@@ -88,7 +88,7 @@ def _read_file(onnx: Any, path: Path) -> tuple[Any, DataFolder, str]:
     """A model from its file, large weights left there."""
     from .onnx.external import DataFolder
 
-    home = path.resolve()
+    home = Path(os.path.realpath(path))  # a link to itself is told as one by stat()
     try:
         if home.stat().st_size <= _SMALL_BYTES:
             return parse(onnx, path.read_bytes(), str(path)), DataFolder(path, {}), str(path)

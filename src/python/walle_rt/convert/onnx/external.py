@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,11 @@ from onnx import TensorProto
 from ... import _core
 from ...values import Array
 from ..report import refuse
+
+
+def _resolved(path: Path) -> Path:
+    """Without links; one that leads to itself stays, where Path.resolve() raises."""
+    return Path(os.path.realpath(path))
 
 
 class DataFolder:
@@ -22,7 +28,7 @@ class DataFolder:
     def __init__(self, model: Path, opened: dict[Path, _core.MappedFile]) -> None:
         """Of the model's path as given; ``opened`` are files that are mapped already, by resolved paths."""
         self.path = model.parent
-        self._homes = [model.parent.resolve(), model.resolve().parent]
+        self._homes = [_resolved(model.parent), _resolved(model).parent]
         self._opened = opened
 
     def find(self, location: str, where: str) -> Path:
@@ -30,7 +36,7 @@ class DataFolder:
         parts = Path(location).parts
         outside = not location or Path(location).is_absolute() or ".." in parts or "\0" in location
         paths = [] if outside else [home / location for home in (self.path, self._homes[1])]
-        inside = [p for p in paths if any(p.resolve().is_relative_to(home) for home in self._homes)]
+        inside = [p for p in paths if any(_resolved(p).is_relative_to(home) for home in self._homes)]
         if not inside:
             raise refuse(
                 f"external data location '{location}'",
@@ -42,7 +48,7 @@ class DataFolder:
 
     def bytes(self, path: Path) -> Array:
         """All bytes of a file, mapped unless it is small: they are read when they are used."""
-        key = path.resolve()
+        key = _resolved(path)
         if key not in self._opened:
             self._opened[key] = _core.MappedFile(str(path))
         return np.frombuffer(memoryview(self._opened[key]), np.uint8)
