@@ -67,7 +67,8 @@ PARTS: dict[str, tuple[Step, ...]] = {
     "networks": (
         Step(
             "20,000 random networks over random shapes",
-            "WALLE_TEST_NETWORKS=20000 python -m pytest tests/python/test_shape_classes.py -n 2 -q",
+            "WALLE_TEST_NETWORKS=20000 python -m pytest tests/python/test_shape_classes.py "
+            "tests/python/test_shape_class_pictures.py -n 2 -q",
         ),
     ),
     "apart": (

@@ -114,6 +114,12 @@ def test_a_class_of_pictures_gives_the_digits_of_a_plan_for_each(first: int) -> 
         compare(seed, threads=1 + seed % 2)
 
 
+# Alike steps that were placed in two memories and got one kernel.
+@pytest.mark.parametrize("seed", [1033, 1336, 1850, 1888, 2046, 2102])
+def test_what_random_networks_have_found(seed: int) -> None:
+    compare(seed, threads=1 + seed % 2)
+
+
 @pytest.mark.parametrize("debug", ["layouts=off", "search=off", "fuse=off", "merge=off"])
 def test_so_it_does_with_parts_of_planning_left_out(debug: str) -> None:
     for seed in range(1000, 1005):

@@ -45,7 +45,8 @@ class Executable {
 
   // The choice of a node for the sizes of this moment; nothing where the plan does not hold for them.
   using Choose = std::function<std::optional<search::Choice>(const ops::ProgramNode&)>;
-  // Steps that are chosen alike, and among them those that one kernel serves: of the same constants.
+  // Steps that are chosen alike, and among them those that one kernel serves: on one backend, of the same
+  // constants.
   using AlikeSteps = std::vector<std::vector<size_t>>;
   // After sizes of resizable_program() have changed: each group of alike steps gets one choice anew, each
   // group in it one kernel, and the arena is laid out again where one of `values` has outgrown its block.

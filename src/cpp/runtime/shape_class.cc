@@ -87,8 +87,11 @@ void ShapeClass::add_step(size_t step) {
     alike_.push_back({{step}});
     return;
   }
+  // Alike steps may have been placed in two memories, where each has a kernel of its own.
+  const std::vector<search::Step>& steps = executable_.plan().steps;
   const auto shared = std::ranges::find_if(*group, [&](const std::vector<size_t>& known) {
-    return ops::share_constants(program, node_of(known[0]), node_of(step));
+    return steps[known[0]].chosen.backend == steps[step].chosen.backend &&
+           ops::share_constants(program, node_of(known[0]), node_of(step));
   });
   if (shared == group->end())
     group->push_back({step});
