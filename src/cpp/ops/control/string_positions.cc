@@ -4,8 +4,7 @@
 //     ranked = 1 the distinct strings in the order of their bytes, so that positions are equal where strings
 //     are
 //   StringPick(strings, positions) -> the strings at these positions, in the shape of the positions; a
-//   negative
-//     one counts from the end, as in Gather
+//     negative one counts from the end, as in Gather
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -25,8 +24,8 @@ Status run_ranks(ControlContext& c) {
     all.items.insert(all.items.end(), given.back().items.begin(), given.back().items.end());
   }
   std::ranges::sort(all.items);
-  const auto twice = std::ranges::unique(all.items);
-  all.items.erase(twice.begin(), twice.end());
+  // Not std::ranges::unique: it gives a subrange, which clang 14 cannot make of libstdc++'s.
+  all.items.erase(std::unique(all.items.begin(), all.items.end()), all.items.end());
   for (int i = 0; i < c.input_count() && i + 1 < c.output_count(); ++i) {
     WALLE_ASSIGN(Tensor places, Tensor::allocate(DType::int64, given[i].shape));
     std::ranges::transform(given[i].items, places.as_mutable<int64_t>().begin(),
