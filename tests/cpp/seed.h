@@ -8,6 +8,7 @@
 #include <iostream>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -27,12 +28,13 @@ namespace seed_detail {
 // With what else the environment says of walle: instruction set, costs, machine.
 inline std::string command_of(const ::testing::TestInfo& test, uint32_t seed) {
   std::string out = "WALLE_TEST_SEED=" + std::to_string(seed);
-  for (char** each = environ; each && *each; ++each) {
-    const std::string_view entry = *each;
+  std::set<std::string> entries;  // a shell may turn their order around
+  for (char** each = environ; each && *each; ++each)
+    if (std::string_view(*each).starts_with("WALLE_")) entries.insert(*each);
+  for (const std::string& entry : entries) {
     const size_t equals = entry.find('=');
-    if (entry.starts_with("WALLE_") && !entry.starts_with("WALLE_TEST_SEED="))
-      out +=
-          " " + std::string(entry.substr(0, equals + 1)) + "'" + std::string(entry.substr(equals + 1)) + "'";
+    if (!entry.starts_with("WALLE_TEST_SEED="))
+      out += " " + entry.substr(0, equals + 1) + "'" + entry.substr(equals + 1) + "'";
   }
   std::error_code none;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
