@@ -1,6 +1,8 @@
 #include "kernels/sample/grid_sample.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/parallel.h"
 
@@ -43,11 +45,11 @@ struct Axis {
   }
 };
 
-// The taps of one position along one axis.
+// The taps of one position along one axis; not zeroed, which would be half of the work.
 struct Taps {
-  int count = 1;
-  std::array<int64_t, kMaxTaps> element{};
-  std::array<double, kMaxTaps> weight{};
+  int count;
+  std::array<int64_t, kMaxTaps> element;
+  std::array<double, kMaxTaps> weight;
 };
 
 // Of the elements at distances f + 1, f, 1 - f and 2 - f.
@@ -58,6 +60,12 @@ std::array<double, kMaxTaps> cubic_weights(double f) {
   return {far(f + 1), near(f), near(1 - f), far(2 - f)};
 }
 
+// nearbyint(), without the call that it is on processors before SSE4.1.
+double to_even(double x) {
+  constexpr double kRound = 0x1.8p52;
+  return std::abs(x) < 0x1p50 ? (x + kRound) - kRound : std::nearbyint(x);
+}
+
 Taps taps_at(double position, const Axis& axis, const GridSample& s) {
   double x = s.align_corners ? (position + 1) / 2 * static_cast<double>(axis.size - 1)
                              : ((position + 1) * static_cast<double>(axis.size) - 1) / 2;
@@ -66,23 +74,25 @@ Taps taps_at(double position, const Axis& axis, const GridSample& s) {
   // needs, and 8 more than a cubic's taps reach for an axis of one element.
   const double limit = 4.0 * static_cast<double>(axis.size) + 8;
   if (std::isnan(x)) x = -limit;
-  if (s.mode == SampleMode::nearest) x = std::nearbyint(x);
+  if (s.mode == SampleMode::nearest) x = to_even(x);
   // A cubic clamps its taps, not its position (element() does it): else the curve would be flat beyond the
   // border's centre, unlike PyTorch's, from which ONNX took the operator.
   if (s.padding == SamplePadding::border && s.mode != SampleMode::cubic)
     x = std::clamp(x, 0.0, static_cast<double>(axis.size - 1));
   if (s.padding == SamplePadding::reflection && std::isfinite(x)) x = reflect(x, axis.low, axis.high);
   x = std::clamp(x, -limit, limit);
-  const double floor = std::floor(x);
-  const auto first = static_cast<int64_t>(floor);
-  const double f = x - floor;
+  auto first = static_cast<int64_t>(x);  // and floor() is one, too
+  first -= static_cast<double>(first) > x ? 1 : 0;
+  const double f = x - static_cast<double>(first);
   Taps t;
   int64_t start = first;
   if (s.mode == SampleMode::nearest) {
+    t.count = 1;
     t.weight[0] = 1;
   } else if (s.mode == SampleMode::linear) {
     t.count = 2;
-    t.weight = {1 - f, f};
+    t.weight[0] = 1 - f;
+    t.weight[1] = f;
   } else {
     t.count = 4;
     start = first - 1;
@@ -92,34 +102,73 @@ Taps taps_at(double position, const Axis& axis, const GridSample& s) {
   return t;
 }
 
-// The taps of all axes multiplied out: the same for every channel. Zeros outside the input are left out.
+// Positions in a row that are sampled together, so that the loop over channels is not one over single
+// numbers.
+constexpr int kBlock = 16;
+
+// The taps of all axes multiplied out, of up to kBlock positions: the same for every channel. Zeros outside
+// the input are left out.
 template <class T>
 struct PointTaps {
-  int count = 0;
-  std::array<int64_t, kMaxPoints> at;
-  std::array<T, kMaxPoints> weight;
+  std::array<int, kBlock> count{};
+  std::array<std::array<int64_t, kBlock>, kMaxPoints> at;
+  std::array<std::array<T, kBlock>, kMaxPoints> weight;
 
-  PointTaps(const GridSample& s, const std::array<Taps, kAxes>& taps) {
+  void set(int point, const GridSample& s, const std::array<Taps, kAxes>& taps) {
     const auto& [a, b, c] = taps;
+    int n = 0;
     for (int i = 0; i < a.count; ++i)
       for (int j = 0; j < b.count; ++j)
         for (int k = 0; k < c.count; ++k) {
           if (a.element[i] < 0 || b.element[j] < 0 || c.element[k] < 0) continue;
-          at[count] = (a.element[i] * s.size[1] + b.element[j]) * s.size[2] + c.element[k];
-          weight[count++] = static_cast<T>(a.weight[i] * b.weight[j] * c.weight[k]);
+          at[n][point] = (a.element[i] * s.size[1] + b.element[j]) * s.size[2] + c.element[k];
+          weight[n++][point] = static_cast<T>(a.weight[i] * b.weight[j] * c.weight[k]);
         }
+    count[point] = n;
   }
 };
 
 template <class T>
-void sample_point(const GridSample& s, const std::array<Taps, kAxes>& taps, const T* x, T* y) {
+void sample_alike(const PointTaps<T>& p, const T* x, T* y) {
+  std::array<T, kBlock> sum{};
+  for (int i = 0; i < p.count[0]; ++i)
+    for (int b = 0; b < kBlock; ++b) sum[b] += p.weight[i][b] * x[p.at[i][b]];
+  std::memcpy(y, sum.data(), sizeof(sum));
+}
+
+template <class T>
+void sample_block(const GridSample& s, const PointTaps<T>& p, int points, const T* x, T* y) {
   const int64_t plane = s.size[0] * s.size[1] * s.size[2];
-  const PointTaps<T> p(s, taps);
-  for (int64_t c = 0; c < s.channels; ++c) {
-    T sum = 0;
-    for (int i = 0; i < p.count; ++i) sum += p.weight[i] * x[c * plane + p.at[i]];
-    y[c * s.points] = sum;
+  const bool alike =
+      points == kBlock && std::ranges::all_of(p.count, [&](int count) { return count == p.count[0]; });
+  for (int64_t c = 0; c < s.channels; ++c, x += plane, y += s.points) {
+    if (alike) {
+      sample_alike(p, x, y);
+      continue;
+    }
+    for (int b = 0; b < points; ++b) {
+      T sum = 0;
+      for (int i = 0; i < p.count[b]; ++i) sum += p.weight[i][b] * x[p.at[i][b]];
+      y[b] = sum;
+    }
   }
+}
+
+template <class T>
+std::array<Taps, kAxes> taps_of(const GridSample& s, const std::array<Axis, kAxes>& axes, const T* position) {
+  std::array<Taps, kAxes> taps;
+  for (int a = 0; a < kAxes; ++a) {
+    const int from = a - (kAxes - s.axes);  // spatial axis number, negative: missing
+    if (from < 0) {
+      taps[a].count = 1;
+      taps[a].element[0] = 0;
+      taps[a].weight[0] = 1;
+    } else {
+      // The grid names x first, then y, then z: the reverse of the axes.
+      taps[a] = taps_at(static_cast<double>(position[s.axes - 1 - from]), axes[a], s);
+    }
+  }
+  return taps;
 }
 
 template <class T>
@@ -129,19 +178,14 @@ void grid_sample(const GridSample& s, const T* x, const T* grid, T* y, int threa
                                      Axis(s.size[2], s.align_corners)};
   parallel_ranges(
       s.batch * s.points, items_of(kHeavyGrain, s.channels), threads, [&](int64_t begin, int64_t end) {
-        for (int64_t r = begin; r < end; ++r) {
+        PointTaps<T> block;
+        for (int64_t r = begin; r < end;) {
           const int64_t n = r / s.points;
-          std::array<Taps, kAxes> taps;
-          for (int a = 0; a < kAxes; ++a) {
-            const int from = a - (kAxes - s.axes);  // spatial axis number, negative: missing
-            auto& t = taps[a];
-            if (from < 0)
-              t.weight[0] = 1;
-            else
-              // The grid names x first, then y, then z: the reverse of the axes.
-              t = taps_at(static_cast<double>(grid[r * s.axes + (s.axes - 1 - from)]), axes[a], s);
-          }
-          sample_point(s, taps, x + n * s.channels * plane, y + n * s.channels * s.points + r % s.points);
+          const auto points = static_cast<int>(std::min<int64_t>({kBlock, end - r, (n + 1) * s.points - r}));
+          for (int b = 0; b < points; ++b) block.set(b, s, taps_of(s, axes, grid + (r + b) * s.axes));
+          sample_block(s, block, points, x + n * s.channels * plane,
+                       y + n * s.channels * s.points + r % s.points);
+          r += points;
         }
       });
 }

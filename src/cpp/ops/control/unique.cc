@@ -1,7 +1,9 @@
 // Unique: the distinct elements (or slices along an axis), where each was first seen, which one every element
 // is, and how often each occurs. Their number depends on the values, so the executor runs it.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <compare>
 #include <numeric>
 
 #include "base/copy.h"
@@ -46,27 +48,86 @@ int compare(const void* values, const Slices& s, int64_t a, int64_t b) {
   return 0;
 }
 
+// Slices in order, and of each whether it differs from the one before.
+struct Order {
+  std::vector<int64_t> slices;
+  std::vector<uint8_t> differs;
+};
+
 // One sort for all dtypes: of its own for each they are 80 KB.
 using Compare = int (*)(const void* data, const Slices& s, int64_t a, int64_t b);
 
-Found find(const void* data, Compare compare, const Slices& s, bool sorted) {
-  std::vector<int64_t> order(s.count);
-  std::iota(order.begin(), order.end(), 0);
-  // Stable: the first of equal slices is the one that came first, whose index ONNX wants. Sorting needs no
-  // hash of NaN, -0 and 16-bit floats.
-  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return compare(data, s, a, b) < 0; });
+Order order_of_slices(const void* data, Compare compare, const Slices& s) {
+  Order order{std::vector<int64_t>(s.count), std::vector<uint8_t>(s.count, 1)};
+  std::vector<int64_t>& slices = order.slices;
+  std::iota(slices.begin(), slices.end(), 0);
+  // Stable: the first of equal slices is the one that came first, whose index ONNX wants.
+  std::ranges::stable_sort(slices, [&](int64_t a, int64_t b) { return compare(data, s, a, b) < 0; });
+  for (size_t i = 1; i < slices.size(); ++i)
+    order.differs[i] = compare(data, s, slices[i - 1], slices[i]) != 0 ? 1 : 0;
+  return order;
+}
+
+// Single elements as numbers in their order, and equal where they are: sorting then needs no call for each
+// comparison, which took 4.8 times as long as onnxruntime.
+template <class T>
+uint64_t key(T value) {
+  constexpr uint64_t kSign = uint64_t{1} << 63;
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<uint64_t>(value) ^ (std::is_signed_v<T> ? kSign : 0);
+  } else {
+    double number = 0;
+    if constexpr (std::is_floating_point_v<T>)
+      number = value;
+    else
+      number = static_cast<float>(value);  // 16 bits
+    if (number != number) return ~uint64_t{0};
+    const auto bits = std::bit_cast<uint64_t>(number + 0.0);  // -0 becomes 0
+    return (bits & kSign) != 0 ? ~bits : bits | kSign;
+  }
+}
+
+struct Place {
+  uint64_t key;
+  int64_t index;
+  auto operator<=>(const Place&) const = default;
+};
+using Keys = void (*)(const void* data, std::vector<Place>& places);
+
+template <class T>
+void keys(const void* data, std::vector<Place>& places) {
+  for (Place& p : places) p.key = key(static_cast<const T*>(data)[p.index]);
+}
+
+Order order_of_elements(const void* data, Keys keys, int64_t count) {
+  std::vector<Place> places(count);
+  for (int64_t i = 0; i < count; ++i) places[i].index = i;
+  keys(data, places);
+  std::ranges::sort(places);
+  Order order{std::vector<int64_t>(count), std::vector<uint8_t>(count, 1)};
+  for (int64_t i = 0; i < count; ++i) {
+    order.slices[i] = places[i].index;
+    if (i > 0) order.differs[i] = places[i].key != places[i - 1].key ? 1 : 0;
+  }
+  return order;
+}
+
+Found found_in(const Order& order) {
   Found f;
-  f.inverse.resize(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || compare(data, s, order[i - 1], order[i]) != 0) {
-      f.first.push_back(order[i]);
+  f.inverse.resize(order.slices.size());
+  for (size_t i = 0; i < order.slices.size(); ++i) {
+    if (order.differs[i] != 0) {
+      f.first.push_back(order.slices[i]);
       f.counts.push_back(0);
     }
     ++f.counts.back();
-    f.inverse[order[i]] = static_cast<int64_t>(f.first.size()) - 1;
+    f.inverse[order.slices[i]] = static_cast<int64_t>(f.first.size()) - 1;
   }
-  if (sorted) return f;
-  // In order of first appearance; the inverse follows the renumbering.
+  return f;
+}
+
+// The same by first appearance; the inverse follows the renumbering.
+Found by_appearance(const Found& f) {
   std::vector<size_t> seen(f.first.size());
   std::iota(seen.begin(), seen.end(), size_t{0});
   std::ranges::sort(seen, [&](size_t a, size_t b) { return f.first[a] < f.first[b]; });
@@ -110,14 +171,19 @@ Status run(ControlContext& c) {
   const Shape shape = flat ? Shape{data->elements()} : data->shape();
   WALLE_ASSIGN(const int axis, tensor::normalize_axis(flat ? 0 : c.attrs().get_int("axis", 0), shape.rank()));
   const Slices s{shape.product(0, axis), shape[axis], shape.product(axis + 1, shape.rank())};
-  Found f;
+  Compare compared = nullptr;
+  Keys numbered = nullptr;
   const bool known = tensor::visit_all(data->dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    f = find(data->data(), compare<T>, s, c.attrs().get_int("sorted", 1) != 0);
+    compared = compare<T>;
+    numbered = keys<T>;
   });
   if (!known)
     return model_error({"data of ", dtype_name(data->dtype())}, "a numeric or boolean dtype", "input 0",
                        "cast the data");
+  Found f = found_in(s.length() == 1 ? order_of_elements(data->data(), numbered, s.count)
+                                     : order_of_slices(data->data(), compared, s));
+  if (c.attrs().get_int("sorted", 1) == 0) f = by_appearance(f);
   WALLE_ASSIGN(Tensor values, pick(*data, s, shape, axis, f.first));
   c.output(0, std::move(values));
   WALLE_TRY(output_ints(c, 1, f.first));
