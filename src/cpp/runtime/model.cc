@@ -10,6 +10,7 @@
 #include "ir/verify.h"
 #include "ops/registry.h"
 #include "runtime/backend_list.h"
+#include "runtime/check_shapes.h"
 #include "runtime/check_value.h"
 #include "runtime/fold.h"
 #include "runtime/own_results.h"
@@ -20,6 +21,7 @@ namespace walle::runtime {
 
 Result<std::shared_ptr<Model>> Model::create(ir::ModelData data, const ModelOptions& options) {
   WALLE_TRY(ir::verify(data, ops::find_op));
+  WALLE_TRY(check_shapes(data.graph));
   std::shared_ptr<Model> model(new Model(std::move(data), options));
   // Most models that list their weights as inputs are old exports, and nobody overrides them: they are folded
   // and planned as constants until somebody does.

@@ -92,6 +92,7 @@ bool DimTrace::decide(Asked asked, Dim d) {
   if (known.least && *known.least >= (negative ? 0 : 1)) return false;
   if (known.most && *known.most < 0) return negative;
   const bool holds = negative ? d.value() < 0 : d.value() == 0;
+  ++answers_;
   conditions_.insert({asked, d.term(), holds});
   return holds;
 }
@@ -100,7 +101,9 @@ void DimTrace::pin(Dim d) {
   Polynomial p = terms_[d.term()];
   p[Product()] -= d.value();
   const Dim distance = dim(std::move(p));
-  if (distance.symbolic()) conditions_.insert({Asked::zero, distance.term(), true});
+  if (!distance.symbolic()) return;
+  ++answers_;
+  conditions_.insert({Asked::zero, distance.term(), true});
 }
 
 // a = even * b + rest, by the long division of polynomials: as long as the heaviest product that is left is

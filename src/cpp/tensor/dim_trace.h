@@ -28,6 +28,8 @@ class DimTrace {
   int symbols() const { return symbols_; }
   // False when sizes became longer sums, or more of them, than a plan may take: then nothing here counts.
   bool complete() const { return complete_; }
+  // Answers so far that other values of the symbols might have changed.
+  int64_t answers() const { return answers_; }
 
   class Scope {
    public:
@@ -93,6 +95,7 @@ class DimTrace {
 
   bool complete_ = true;
   int symbols_ = 0;
+  int64_t answers_ = 0;
   std::vector<Atom> atoms_;
   std::vector<int64_t> atom_values_;
   std::vector<bool> atom_never_negative_;

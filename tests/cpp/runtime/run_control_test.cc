@@ -183,6 +183,8 @@ TEST(Overridable, IsAConstantInTheGraph) {
 TEST(Declared, AnotherDtypeIsRefused) {
   ir::ModelData data = doubling();
   data.graph.at(data.graph.outputs[0]).dtype = DType::int64;
+  EXPECT_FALSE(Model::create(data).ok());
+  data.graph.at(data.graph.inputs[0]).dtype = DType::undefined;  // so that only a run can tell
   const auto out = (*model_of(data)->session({}))->run(ramp_of(2));
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(out.error().group(), base::ErrorGroup::model);
