@@ -12,7 +12,7 @@ else()
 endif()
 
 file(GLOB capi_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpp/capi/*.cc)
-set(capi_headers walle.h)
+set(capi_headers walle.h walle.hpp)
 if(WALLE_PARTS STREQUAL "engine")
   list(FILTER capi_sources EXCLUDE REGEX "/(device|vm)[a-z_]*\\.cc$")
 else()

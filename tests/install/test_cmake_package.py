@@ -5,8 +5,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import onnx.parser
 import pytest
 
+import walle_rt
+from walle_rt.convert import convert
 from walle_rt.vm import VM, TaskBundle, library_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +30,10 @@ def spin():
 """
 
 
+HALF = """<ir_version: 8, opset_import: ["" : 17]>
+half (float[n, 4] data) => (float[n, 4] prob) <float h = {0.5}> { prob = Mul(data, h) }"""
+
+
 @pytest.mark.timeout(600)
 def test_consumers(tmp_path: Path) -> None:
     assert BUILD.exists(), "build first (make build)"
@@ -40,6 +47,14 @@ def test_consumers(tmp_path: Path) -> None:
         done = subprocess.run([build / program], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         assert "walle" in done.stdout or "ok" in done.stdout
+    signature = ("classify", [("x", "data")], [("y", "prob")])
+    model, _ = convert(onnx.parser.parse_model(HALF), signatures=[signature])
+    walle_rt.load(model.serialize()).save(tmp_path / "half.walle")
+    done = subprocess.run(
+        [build / "consumer_raii", tmp_path / "half.walle"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert done.stdout.count("ok  ") == 14
     if not VM.available():
         pytest.skip(f"no VM library at {library_path()}: the rest passed")
     bundle = TaskBundle.from_source({"main": TASK})

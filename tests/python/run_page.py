@@ -38,14 +38,18 @@ def run_shell(text: str, place: str) -> None:
 
 
 def run_c(source: Path, place: str) -> None:
-    """Compile as strictly as the tests of the C API do, link with the library of this build, run."""
+    """Compile as strictly as the tests of the C API do, .cc as C++; link with this build's library, run."""
     import walle_rt
 
     library = Path(walle_rt.library_dir())
-    strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    compiler, standard = ("c++", "-std=c++11") if source.suffix == ".cc" else ("cc", "-std=c99")
+    strict = [standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     link = ["-L", library, "-lwalle", f"-Wl,-rpath,{library}"]
     program = Path.cwd() / f"{source.stem}.program"
-    for command in (["cc", *strict, "-I", walle_rt.include_dir(), source, *link, "-o", program], [program]):
+    for command in (
+        [compiler, *strict, "-I", walle_rt.include_dir(), source, *link, "-o", program],
+        [program],
+    ):
         done = subprocess.run(command, check=False)
         if done.returncode != 0:
             raise SystemExit(f"{place}: exit code {done.returncode} of {command[0]}")

@@ -23,6 +23,9 @@ struct walle_session_t {
   std::shared_ptr<walle::runtime::Model> model;
   std::unique_ptr<walle::runtime::Session> session;
   std::string plan;  // of the last walle_session_explain
+  // Of the last walle_session_stop_profile; the second shows the texts of the first.
+  std::vector<walle::runtime::ProfileEvent> profile;
+  std::vector<walle_profile_step_t> steps;
 };
 
 struct walle_cancel_t {
@@ -39,10 +42,9 @@ namespace walle::capi {
 // As much of the caller's options as this version knows; all zero for NULL.
 template <class Options>
 Result<Options> copy_options(const Options* options, const std::string& type, const char* function) {
-  constexpr size_t kLargest = 4096;  // no later version's options are larger: a size that was never set
   Options given{};
   if (!options) return given;
-  if (options->struct_size < sizeof(size_t) || options->struct_size > kLargest)
+  if (options->struct_size < sizeof(size_t) || options->struct_size > kMaxStructBytes)
     return argument_error({"struct_size ", options->struct_size}, {"sizeof(", type, ")"}, function,
                           "set struct_size");
   std::memcpy(&given, options, std::min(options->struct_size, sizeof(given)));

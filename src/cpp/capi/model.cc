@@ -32,6 +32,16 @@ void describe(const walle::ir::Value& v, walle_value_info_t& out) {
   for (int32_t i = 0; i < out.rank; ++i) out.shape[i] = (*v.shape)[i].size;
 }
 
+using Names = std::vector<std::pair<std::string, std::string>>;
+const char* signature_entry(const walle_model_t* model, size_t signature, Names walle::ir::Signature::* side,
+                            size_t index, const char** graph_name) {
+  if (signature >= walle_model_signature_count(model)) return nullptr;
+  const Names& names = model->model->data().signatures[signature].*side;
+  if (index >= names.size()) return nullptr;
+  if (graph_name) *graph_name = names[index].second.c_str();
+  return names[index].first.c_str();
+}
+
 walle_status_t value_info(const walle_model_t* model, const Ids& (*ids)(const walle_model_t*), size_t index,
                           walle_value_info_t* info, walle_error_t* error, const char* function) {
   return guarded(error, [&]() -> walle::Status {
@@ -147,6 +157,16 @@ size_t walle_model_signature_count(const walle_model_t* model) {
 const char* walle_model_signature_name(const walle_model_t* model, size_t index) {
   return index < walle_model_signature_count(model) ? model->model->data().signatures[index].name.c_str()
                                                     : nullptr;
+}
+
+const char* walle_model_signature_input(const walle_model_t* model, size_t signature, size_t index,
+                                        const char** graph_name) {
+  return signature_entry(model, signature, &walle::ir::Signature::inputs, index, graph_name);
+}
+
+const char* walle_model_signature_output(const walle_model_t* model, size_t signature, size_t index,
+                                         const char** graph_name) {
+  return signature_entry(model, signature, &walle::ir::Signature::outputs, index, graph_name);
 }
 
 }  // extern "C"

@@ -41,7 +41,7 @@ walle_status_t walle_session_create(const walle_model_t* model, const walle_sess
       WALLE_ASSIGN(chosen.debug, runtime::parse_debug(given.debug));
     }
     WALLE_ASSIGN(auto made, model->model->session(chosen));
-    *session = new walle_session_t{model->model, std::move(made), {}};
+    *session = new walle_session_t{model->model, std::move(made), {}, {}, {}};
     return {};
   });
 }
@@ -53,9 +53,13 @@ walle_status_t walle_session_explain(walle_session_t* session, const char** text
     if (!session || !text) return null_argument(session ? "text" : "session", "walle_session_explain");
     // Kept by the session: the text lives until it is asked for again, and the caller frees nothing.
     session->plan.clear();
-    for (const runtime::ExplainRow& row : session->session->explain().rows)
+    for (const runtime::ExplainRow& row : session->session->explain().rows) {
       session->plan += row.op + " " + row.backend + " " + row.algorithm + " " + row.output + " predicted " +
-                       std::to_string(row.predicted_ms * 1e3) + " us # " + row.node + "\n";
+                       std::to_string(row.predicted_ms * 1e3) + " us";
+      if (row.measured_runs > 0)
+        session->plan += " measured " + std::to_string(row.measured_ms * 1e3) + " us";
+      session->plan += " # " + row.node + "\n";
+    }
     *text = session->plan.c_str();
     return {};
   });

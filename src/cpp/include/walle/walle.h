@@ -163,6 +163,12 @@ WALLE_API const char* walle_model_metadata_key(const walle_model_t* model, size_
  * out of range. */
 WALLE_API size_t walle_model_signature_count(const walle_model_t* model);
 WALLE_API const char* walle_model_signature_name(const walle_model_t* model, size_t index);
+/* The index-th name that a signature gives to an input or output; graph_name, which may be NULL, becomes the
+ * graph's own. NULL when an index is out of range. */
+WALLE_API const char* walle_model_signature_input(const walle_model_t* model, size_t signature, size_t index,
+                                                  const char** graph_name);
+WALLE_API const char* walle_model_signature_output(const walle_model_t* model, size_t signature, size_t index,
+                                                   const char** graph_name);
 
 /* options may be NULL. The session keeps the model alive. */
 WALLE_API walle_status_t walle_session_create(const walle_model_t* model,
@@ -225,6 +231,24 @@ WALLE_API walle_status_t walle_session_prepare(walle_session_t* session, const w
  * result, predicted time, node. The text lives until the next call or the end of the session. */
 WALLE_API walle_status_t walle_session_explain(walle_session_t* session, const char** text,
                                                walle_error_t* error);
+
+/* One step of a run: times in microseconds since walle_session_start_profile. */
+typedef struct walle_profile_step_t {
+  const char* node; /* of the graph */
+  const char* op;   /* "plan": a plan was made; "copy": between memories */
+  const char* backend;
+  const char* algorithm;
+  double start_us;
+  double duration_us;
+} walle_profile_step_t;
+
+/* Times every step of the runs from here on. */
+WALLE_API walle_status_t walle_session_start_profile(walle_session_t* session, walle_error_t* error);
+/* Ends it; the steps in the order in which they began, which live until the next call or the end of the
+ * session. walle_session_explain then has the means. No steps without a profile. */
+WALLE_API walle_status_t walle_session_stop_profile(walle_session_t* session,
+                                                    const walle_profile_step_t** steps, size_t* count,
+                                                    walle_error_t* error);
 
 /* A copy of what the last run left in a state, or of what the session begins with: one tensor under the
  * state's name, freed by walle_results_free. These three wait for a run that is under way. */
