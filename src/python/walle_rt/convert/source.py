@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..errors import ArgumentError, Error, ResourceError
-from ..file_kinds import refuse_other_kinds
+from ..file_kinds import WALLE_MAGIC, refuse_other_kinds
 from .large_file import without_weights
 from .report import Report, refuse
 
@@ -73,7 +73,9 @@ def _read(onnx: Any, source: Source) -> tuple[Any, DataFolder | None, str]:
     if isinstance(source, onnx.ModelProto):
         return source, None, source.graph.name or "model"
     if isinstance(source, bytes | bytearray | memoryview):
-        return parse(onnx, bytes(source), "bytes"), None, "model"
+        data = bytes(source)
+        _refuse_walle(data, "bytes")
+        return parse(onnx, data, "bytes"), None, "model"
     if isinstance(source, str | os.PathLike):
         return _read_file(onnx, Path(source))
     raise ArgumentError.of(
@@ -84,12 +86,24 @@ def _read(onnx: Any, source: Source) -> tuple[Any, DataFolder | None, str]:
     )
 
 
+def _refuse_walle(head: bytes, label: str) -> None:
+    if head.startswith(WALLE_MAGIC):
+        raise refuse(
+            "a .walle file, which has been converted already",
+            "an ONNX model",
+            label,
+            "load it as it is: walle_rt.load, `walle run` and all others take it",
+        )
+
+
 def _read_file(onnx: Any, path: Path) -> tuple[Any, DataFolder, str]:
     """A model from its file, large weights left there."""
     from .onnx.external import DataFolder
 
     home = Path(os.path.realpath(path))  # a link to itself is told as one by stat()
     try:
+        with path.open("rb") as file:
+            _refuse_walle(file.read(len(WALLE_MAGIC)), str(path))
         if home.stat().st_size <= _SMALL_BYTES:
             return parse(onnx, path.read_bytes(), str(path)), DataFolder(path, {}), str(path)
     except OSError as error:
@@ -99,11 +113,11 @@ def _read_file(onnx: Any, path: Path) -> tuple[Any, DataFolder, str]:
             "load",
             "check the path and its permissions",
         ) from error
-    file = _core.MappedFile(str(path))
-    view = memoryview(file)
+    mapped = _core.MappedFile(str(path))
+    view = memoryview(mapped)
     small = without_weights(view, home.name)
     model = parse(onnx, bytes(view) if small is None else small, str(path))
-    return model, DataFolder(path, {home: file}), str(path)
+    return model, DataFolder(path, {home: mapped}), str(path)
 
 
 def _next_step(source: object) -> str:

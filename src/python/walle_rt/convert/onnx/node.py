@@ -12,6 +12,7 @@ from ...values import Array
 from .element_types import BY_NAME, DTYPES
 from .emit import Emitter
 from .functions import Call
+from .known_attributes import Attributes
 from .scope import NONE, Scope
 from .types import element_type, rank_of, type_of
 from .unsupported import UnsupportedError
@@ -28,7 +29,7 @@ class Node:
         self.name = name
         self.op: str = proto.op_type
         self.opset = opset
-        self.attributes = resolve_attributes(proto, scope)
+        self.attributes = Attributes(resolve_attributes(proto, scope))
         self.inputs = [scope.lookup(i, name) for i in proto.input]
         self.outputs: list[str] = list(proto.output)
         while self.outputs and self.outputs[-1] == "":

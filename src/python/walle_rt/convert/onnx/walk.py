@@ -14,6 +14,7 @@ from .emit import Emitter
 from .external import DataFolder
 from .functions import Call
 from .graph_ends import GraphEnds
+from .known_attributes import refuse_near_misses, refuse_unknown
 from .node import Node
 from .order import in_order
 from .rules import find_rule
@@ -83,6 +84,7 @@ class Walk(Emitter):
     def _one(self, node: Node, domain: str) -> None:
         """Convert one node: a function of the model, a rule, or taken over as it is."""
         local = self.functions.get((node.proto.domain, node.op))
+        refuse_unknown(node.proto, domain, node.opset, local)
         if local is not None:
             node.inline(local)
             return
@@ -94,6 +96,8 @@ class Walk(Emitter):
             raise UnsupportedError(f"the package onnx knows no such operator in {where}")
         if known is not None:
             known(node)
+            if domain not in _NATIVE_DOMAINS:
+                refuse_near_misses(node.attributes)
         else:
             node.take_over()
 
