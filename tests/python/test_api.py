@@ -312,3 +312,21 @@ def test_every_switch_gives_the_same_result() -> None:
     for switch in ("search", "merge", "fuse", "layouts", "claim", "fold"):
         session = loaded.session(threads=1, debug=f"{switch}=off")
         np.testing.assert_array_equal(session.run({"x": X})["z"], WANT)
+
+
+@pytest.mark.parametrize(
+    "given", [X.tolist(), [[1, -2, 3], [-4, 5, -6]], tuple(map(tuple, X.tolist())), [*X]], ids=str
+)
+def test_nested_lists_take_the_declared_dtype(session: walle_rt.Session, given: Any) -> None:
+    np.testing.assert_array_equal(session.run({"x": given})["z"], WANT)
+
+
+def test_lists_of_integers_stay_within_their_dtype() -> None:
+    small = (TensorProto.INT8, ["n"])
+    made = model([make_node("Identity", ["x"], ["y"])], {"x": small}, {"y": small})
+    session = walle_rt.load(made).session(threads=1)
+    assert session.run({"x": [1, -128, 127]})["y"].tolist() == [1, -128, 127]
+    assert session.run({"x": []})["y"].shape == (0,)
+    for wrong in ([128], [1.5], ["1"], [None], [1 + 2j]):
+        with pytest.raises(walle_rt.ArgumentError, match="'x'"):
+            session.run({"x": wrong})

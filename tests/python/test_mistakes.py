@@ -75,6 +75,12 @@ def node(kind: str, inputs: list[str], **attributes: Any) -> onnx.ModelProto:
     return graph_of([make_node(kind, inputs, ["y"], name="only", **attributes)], {"x": [2, 4]}, {"y": None})
 
 
+def run_picture(shape: tuple[int, ...], dtype: Any = np.float32) -> Any:
+    """A model of pictures on an array of this shape."""
+    model = graph_of([make_node("Relu", ["x"], ["y"])], {"x": ["n", 3, 8, 9]}, {"y": None})
+    return walle_rt.load(model).session().run({"x": np.ones(shape, dtype)})
+
+
 def run_node(model: onnx.ModelProto) -> Any:
     """Load and run a one-node model."""
     return walle_rt.load(model).session().run({"x": X})
@@ -231,7 +237,12 @@ MISTAKES = [
     Mistake("inputs_are_one_array", lambda f: walle_rt.load(good()).session().run(X), A, ("ndarray",)),  # type: ignore[arg-type]
     Mistake("input_key_is_a_number", lambda f: walle_rt.load(good()).session().run({0: X, "row": ROW}), A),  # type: ignore[dict-item]
     Mistake("input_is_on_another_device", lambda f: run(x=Elsewhere()), A, ("Elsewhere", "device", "'x'")),
-    Mistake("input_is_a_list", lambda f: run(x=[[1.0] * 4]), A, ("list",)),
+    Mistake("input_is_a_ragged_list", lambda f: run(x=[[1.0] * 4, [1.0]]), A, ("list", "'x'")),
+    Mistake("input_is_a_list_of_words", lambda f: run(x=[["a"] * 4]), A, ("float32", "'x'")),
+    Mistake("input_is_a_fraction_for_an_integer", lambda f: run(row=1.5), A, ("float64", "int64", "'row'")),
+    Mistake("input_is_nhwc", lambda f: run_picture((1, 8, 9, 3)), A, ("NHWC", "x.transpose(0, 3, 1, 2)")),
+    Mistake("input_is_one_picture", lambda f: run_picture((3, 8, 9)), A, ("x[None]",)),
+    Mistake("input_is_bytes_of_pixels", lambda f: run_picture((1, 3, 8, 9), np.uint8), A, ("/ 255",)),
     Mistake("outputs_are_one_name", lambda f: outputs_of("y"), A, ("'y'", "list")),
     Mistake("outputs_are_a_number", lambda f: outputs_of(3), A, ("3", "list")),
     Mistake("output_is_misspelt", lambda f: outputs_of(["Y"]), A, ("'Y'", "did you mean 'y'")),

@@ -90,4 +90,6 @@ def test_recurrences_over_a_batch_of_none() -> None:
 
 
 def test_unique_slices_of_nothing() -> None:
-    assert run("Unique", {"x": np.zeros((3, 0), np.float32)}, axis=1).shape == (3, 0)
+    x = np.zeros((3, 0), np.float32)
+    assert run("Unique", {"x": x}, axis=0).shape == np.unique(x, axis=0).shape == (1, 0)
+    assert run("Unique", {"x": x}, axis=1).shape == (3, 0)

@@ -102,6 +102,28 @@ py::array as_array(py::handle object, const std::string& where, bool allow_plain
   return array;
 }
 
+bool is_plain(py::handle object) {
+  PyObject* o = object.ptr();
+  return PyList_Check(o) || PyTuple_Check(o) || PyLong_Check(o) || PyFloat_CheckExact(o);
+}
+
+py::array plain_array(py::handle object, DType declared, const std::string& where) {
+  py::array array = numpy_call("asarray", object, where);
+  if (declared == DType::undefined) return array;
+  const py::dtype& want = numpy_dtype(declared);
+  const std::string have = py::str(array.dtype());
+  const auto numpy = py::module_::import("numpy");
+  if (array.size() != 0 && !numpy.attr("can_cast")(array.dtype(), want, "same_kind").cast<bool>())
+    throw CoreError(argument_error({"numbers that NumPy takes for ", have}, dtype_name(declared), where,
+                                   {"pass numpy.array(value, '", dtype_name(declared), "')"}));
+  py::array cast = array.attr("astype")(want);
+  const char kind = want.kind();
+  if ((kind == 'i' || kind == 'u') && !numpy.attr("array_equal")(cast, array).cast<bool>())
+    throw CoreError(
+        argument_error("an integer beyond its dtype", dtype_name(declared), where, "correct the value"));
+  return cast;
+}
+
 DType dtype_of(const py::array& array) {
   const py::dtype dtype = array.dtype();
   const DType plain = from_kind(dtype.kind(), dtype.itemsize());

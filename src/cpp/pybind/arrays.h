@@ -20,6 +20,11 @@ namespace py = pybind11;
 // only when it is not.
 py::array as_array(py::handle object, const std::string& where, bool allow_plain = false);
 
+// Numbers and nested lists of them, which have no dtype of their own: they take the declared one where
+// NumPy's cast of the "same kind" and the integers' size allow it.
+bool is_plain(py::handle object);
+py::array plain_array(py::handle object, DType declared, const std::string& where);
+
 // C-contiguous, aligned, native byte order: what as_array returns unchanged.
 bool usable_as_it_is(const py::array& array);
 

@@ -26,7 +26,7 @@ std::optional<Tensor> borrow_plain(py::handle object, DType declared) {
 Tensor tensor_from(py::handle object, DType declared, const std::string& name) {
   if (auto plain = borrow_plain(object, declared)) return *std::move(plain);
   const std::string where = "input '" + name + "'";
-  const py::array array = as_array(object, where);
+  const py::array array = is_plain(object) ? plain_array(object, declared, where) : as_array(object, where);
   DType dtype = dtype_of(array);
   // Bits in a plain array stand for the type that the input declares. Any other dtype goes on as it is: the
   // session refuses it with the input's declaration in the message.

@@ -58,3 +58,7 @@ __all__ = [
     "set_log_level",
     "trace",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

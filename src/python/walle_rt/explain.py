@@ -182,6 +182,11 @@ class Explanation:
         """Steps and memory, work, time by algorithm, the table of costs, what it mispredicts most."""
         return explain_text.summary(self)
 
+    def __repr__(self) -> str:
+        """Counts and times; ``print`` shows the table."""
+        how, ms = ("measured", self.measured_ms) if self.profiled_runs else ("predicted", self.predicted_ms)
+        return f"Explanation({len(self.rows)} rows, {self.plans} plans, {how} {ms:.3f} ms)"
+
     def __str__(self) -> str:
         """The table."""
         return self.text()

@@ -53,6 +53,8 @@ def best(found: Explanation, count: int, losers: bool) -> str:
 def summary(found: Explanation) -> list[str]:
     """Steps and memory, work, time by algorithm, the table of costs, what it mispredicts most."""
     rows = found.rows
+    if not rows:
+        return ["no plan yet: the first run, or session.prepare(shapes), makes one"]
     flops, moved = sum(r.flops for r in rows), sum(r.bytes for r in rows if r.op != "copy")
     total = found.total_ms or 1.0
     shares = [f"{name} {ms / total:.0%}" for name, ms in found.by_algorithm()[:5]]

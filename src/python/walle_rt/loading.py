@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from . import _core
 from .file_kinds import WALLE_MAGIC, refuse_other_kinds
 from .model import Model
 from .paths import path_text
 
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
-def load(source: Any, *, verify: bool = False) -> Model:
+
+def load(
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview | ModelProto, *, verify: bool = False
+) -> Model:
     """Load a model.
 
     Weights of files above 1 MiB stay where they are and are read when they are used: replace such a file by a

@@ -40,8 +40,19 @@ def keys(metadata: dict[str, str]) -> dict[str, Keys]:
 
 
 def decode(value: np.ndarray[Any, Any], names: Keys) -> list[dict[Any, float]]:
-    """Turn [rows, columns] into a dictionary per row; a vector is one row."""
+    """Turn [rows, columns] into a dictionary per row; a vector is one row.
+
+    Raises:
+        ModelError: there are not as many columns as keys.
+    """
     table = value.reshape(1, -1) if value.ndim == 1 else value
+    if table.ndim != 2 or table.shape[1] != len(names):
+        raise ModelError.of(
+            f"a result of shape {[*value.shape]} with names for {len(names)} columns",
+            "as many columns as names",
+            "ZipMap",
+            "correct the class labels of the model and export it again",
+        )
     return [dict(zip(names, row, strict=True)) for row in table.tolist()]
 
 
@@ -63,7 +74,7 @@ def encode(value: Any, names: Keys, dtype: str, name: str) -> np.ndarray[Any, An
         )
     try:
         return np.array(table, np.dtype(dtype)).reshape(len(rows), len(names))
-    except OverflowError as error:
+    except (OverflowError, ValueError) as error:  # beyond the dtype; NaN where integers are wanted
         raise ArgumentError.of(
             str(error), f"values that {dtype} can hold", f"input '{name}'", "correct the value"
         ) from error

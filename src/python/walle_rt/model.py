@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Never
 
 from . import _core, maps, strings
 from .errors import ArgumentError
@@ -13,6 +15,15 @@ from .options import check_count, check_text, thread_count
 from .paths import path_text
 from .session import Session
 from .values import Signature, ValueInfo
+
+# What other formats' files end in; who saves a model there will hand it to another program.
+_OTHER_FORMATS = frozenset(
+    f".{ending}"
+    for ending in (
+        *("onnx", "ort", "pb", "pbtxt", "tflite", "pt", "pth", "pt2"),
+        *("safetensors", "gguf", "h5", "keras", "mlmodel", "mlpackage"),
+    )
+)
 
 
 class Model:
@@ -116,6 +127,7 @@ class Model:
         plan_cache: str | os.PathLike[str] = "",
         weights_cache: str | os.PathLike[str] = "",
         debug: str = "",
+        **unknown: Never,
     ) -> Session:
         """Make the model ready to run.
 
@@ -146,6 +158,8 @@ class Model:
             ModelError: the model cannot be prepared.
             ResourceError: memory is short.
         """
+        if unknown:
+            raise _no_option(next(iter(unknown)))
         options: dict[str, Any] = {
             "backend": check_text("backend", backend),
             "threads": thread_count(threads),
@@ -168,10 +182,18 @@ class Model:
         Models that were loaded from the old file go on with the old bytes.
 
         Raises:
-            ArgumentError: ``path`` is no path.
+            ArgumentError: ``path`` is no path, or ends like a file of another format (.onnx, .pt ...).
             ResourceError: the file cannot be written, or the one that the weights lie in was written to.
         """
-        self._native.save(path_text(path, "save"))
+        text = path_text(path, "save")
+        if Path(text).suffix.lower() in _OTHER_FORMATS:
+            raise ArgumentError.of(
+                f"the path '{text}'",
+                "a .walle file, which is what save writes",
+                "save",
+                f"save it as '{Path(text).with_suffix('.walle')}'",
+            )
+        self._native.save(text)
 
     def to_bytes(self) -> bytes:
         """The bytes of a .walle file."""
@@ -181,6 +203,28 @@ class Model:
         """The graph, one line per node."""
         return self._native.text()
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same graph and weights; compares the bytes of both files."""
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self is other or (hash(self) == hash(other) and self.to_bytes() == other.to_bytes())
+
+    def __hash__(self) -> int:
+        """By inputs, outputs and operators."""
+        return hash((self._inputs, self._outputs, tuple(self._native.ops)))
+
+    def __copy__(self) -> Model:
+        """The model itself: nothing can change it."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        """The model itself: nothing can change it."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as the bytes of a .walle file, weights included."""
+        return _from_bytes, (self.to_bytes(),)
+
     def __repr__(self) -> str:
         """Counts, inputs and outputs."""
         inputs, outputs = "; ".join(map(str, self._inputs)), "; ".join(map(str, self._outputs))
@@ -189,3 +233,18 @@ class Model:
     def _repr_html_(self) -> str:
         """For notebooks."""
         return model_html(self, self._native.ops)
+
+
+def _from_bytes(data: bytes) -> Model:
+    return Model(_core.Model.create(_core.parse_walle(data)))
+
+
+def _no_option(name: str) -> ArgumentError:
+    known = [*(Model.session.__kwdefaults__ or {})]
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    return ArgumentError.of(
+        f"the option '{name}'",
+        f"one of: {', '.join(known)}",
+        "session",
+        f"write {near[0]}=" if near else "leave it out",
+    )

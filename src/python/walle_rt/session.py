@@ -87,7 +87,8 @@ class Session:
 
         Args:
             inputs: name -> NumPy array, DLPack object or buffer of exactly the declared dtype and a fitting
-                shape; C-contiguous memory is used without a copy. A sequence is a list of arrays, an empty
+                shape; C-contiguous memory is used without a copy. Numbers and nested lists of them take the
+                declared dtype, where none is lost. A sequence is a list of arrays, an empty
                 optional None; those of ``model.overridable_inputs`` may be left out. bfloat16 and what has
                 8 bits or fewer may be arrays of ml_dtypes, or their bits as uint16 and uint8; strings are an
                 array of str or of objects that are all str; what DictVectorizer reads is a dictionary, or a
@@ -226,6 +227,33 @@ class Session:
                 self.run, inputs, outputs, signature=signature, timeout=timeout, cancel=cancel, out=out
             )
 
+    async def arun(
+        self,
+        inputs: Mapping[str, Any],
+        outputs: Iterable[str] | None = None,
+        *,
+        signature: str | None = None,
+        timeout: float | None = None,
+        out: Out | None = None,
+    ) -> dict[str, Any]:
+        """Like ``run``, for asyncio: the event loop goes on meanwhile.
+
+        Cancelling the awaiting task (``asyncio.wait_for``, ``asyncio.timeout``, a task group that fails)
+        ends the run: one that has not begun never does, one under way finishes its step. Only then is the
+        task cancelled, so that arrays of ``inputs`` and ``out`` are free again and the next run can begin.
+        Runs of one session follow one another in the order of the calls.
+
+        Raises:
+            asyncio.CancelledError: the task was cancelled; and what ``run`` raises.
+        """
+        from .awaiting import result_or_cancel  # asyncio takes 10 ms to import
+
+        token = CancelToken()
+        submitted = self.run_async(
+            inputs, outputs, signature=signature, timeout=timeout, cancel=token, out=out
+        )
+        return await result_or_cancel(submitted, token)
+
     def explain(self, *, top: int | None = None) -> Explanation:
         """What runs where and why: one row per step of every plan so far, measured after ``profile``.
 
@@ -259,6 +287,15 @@ class Session:
             steps = self._native.stop_profile()
             if path is not None:
                 write_trace(Path(path), steps)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Refused: threads and plans belong to a process."""
+        raise ArgumentError.of(
+            "a session to pickle or copy",
+            "a model, which can be",
+            "Session",
+            "send session.model and session.options, and make a session of them there",
+        )
 
     def __repr__(self) -> str:
         """Options and inputs."""

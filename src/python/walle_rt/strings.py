@@ -31,7 +31,15 @@ def names(metadata: dict[str, str]) -> frozenset[str]:
 
 def encode(value: Any, name: str) -> np.ndarray[Any, Any]:
     """Turn an array of str (or of objects that are all str) of shape S into uint8 of shape S + [width]."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError.of(
+            f"a value that is no array ({error})",
+            "an array of strings",
+            f"input '{name}'",
+            "make rows of one length",
+        ) from error
     if array.dtype.kind == "O" and all(isinstance(item, str) for item in array.ravel()):
         array = array.astype(np.str_)
     if array.dtype.kind != "U":
@@ -41,7 +49,15 @@ def encode(value: Any, name: str) -> np.ndarray[Any, Any]:
             f"input '{name}'",
             "pass numpy.array([...]) of Python strings",
         )
-    encoded = np.char.encode(array, "utf-8")
+    try:
+        encoded = np.char.encode(array, "utf-8")
+    except UnicodeEncodeError as error:
+        raise ArgumentError.of(
+            f"a string with half of a surrogate pair ({error.object[error.start : error.end]!r})",
+            "text that UTF-8 can hold",
+            f"input '{name}'",
+            "decode the bytes it came from with errors='replace'",
+        ) from error
     width = max(encoded.dtype.itemsize, 1)
     return np.ascontiguousarray(encoded).astype(f"S{width}").reshape(*array.shape, 1).view(np.uint8)
 
