@@ -55,7 +55,7 @@ const Segment* another_of(const Segment* other, const SharedState& shared) {
 // "Verify" comes before: Model::create does it, once for all sessions and shapes.
 Result<std::unique_ptr<Segment>> compile(const ir::Graph& graph, int begin, const Environment& env,
                                          const std::vector<int>& last_use, SharedState& shared,
-                                         const Segment* other) {
+                                         const Segment* other, StepTime& packing) {
   const auto began = std::chrono::steady_clock::now();
   other = another_of(other, shared);
   WALLE_ASSIGN(const search::SearchOptions options, search_options(shared));
@@ -68,14 +68,18 @@ Result<std::unique_ptr<Segment>> compile(const ir::Graph& graph, int begin, cons
   };
   auto tried = compiled();
   // What a class is refused - a table with room to grow into - its shapes may be given one by one.
-  if (!tried.ok() && other) return compile(graph, begin, env, last_use, shared, nullptr);
+  if (!tried.ok() && other) return compile(graph, begin, env, last_use, shared, nullptr, packing);
   WALLE_ASSIGN(Compiled made, std::move(tried));
   std::unique_ptr<Segment> segment = std::move(made.segment);
   shared.made->folded.share(made.program);
   WALLE_ASSIGN(search::Plan plan, search::make_plan(made.program, shared.backends, options));
   // The plan is made ready to run: kernels prepared, operands resolved.
+  const TimedPart timed(shared.profiler, packing);
   WALLE_ASSIGN(segment->executable,
                Executable::bind(std::move(made.program), std::move(plan), options.threads, shared.constants));
+  timed.record([&] {
+    return ProfileEvent{.name = graph.name, .op = "pack", .backend = "host", .algorithm = "host_pack"};
+  });
   if (!made.symbols.empty())
     segment->shapes =
         ShapeClass::of(trace, made.symbols, std::move(questions), made.views_move, *segment->executable);

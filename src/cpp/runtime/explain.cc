@@ -143,15 +143,18 @@ void explain_node(const GraphRunner& runner, size_t index, ExplainReport& report
 // In the order in which they run: the plans of a part, then the node of the executor that ended it.
 void explain(const GraphRunner& runner, ExplainReport& report) {
   const RunnerTimes& times = runner.times();
-  if (times.planning.runs > 0)
-    report.rows.push_back(executor_row(runner, runner.graph().name, "plan", times.planning));
+  const auto add = [&](const char* op, const StepTime& time) {
+    if (time.runs > 0) report.rows.push_back(executor_row(runner, runner.graph().name, op, time));
+  };
+  add("plan", times.planning);
+  add("pack", times.packing);
+  add("fit", times.fitting);
   for (size_t n = 0; n < runner.graph().nodes.size(); ++n) {
     for (const auto& segment : runner.segments())
       if (segment->begin == static_cast<int>(n)) explain_segment(runner, *segment, report);
     explain_node(runner, n, report);
   }
-  if (times.dropped.runs > 0)
-    report.rows.push_back(executor_row(runner, runner.graph().name, "dropped", times.dropped));
+  add("dropped", times.dropped);
 }
 
 }  // namespace walle::runtime

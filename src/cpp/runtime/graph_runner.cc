@@ -123,12 +123,12 @@ Result<Segment*> GraphRunner::known_segment(int begin) {
 }
 
 Result<bool> GraphRunner::fitted(Segment& segment) {
-  const TimedPart timed(shared_.profiler, times_.planning);
+  const TimedPart timed(shared_.profiler, times_.fitting);
   const int64_t before = segment.shapes->fits();
   WALLE_ASSIGN(const bool serves, segment.serves(env_, shared_));
   if (segment.shapes->fits() != before)
     timed.record([&] {
-      return ProfileEvent{.name = graph_.name, .op = "plan", .backend = "host", .algorithm = "host_fit"};
+      return ProfileEvent{.name = graph_.name, .op = "fit", .backend = "host", .algorithm = "host_fit"};
     });
   return serves;
 }
@@ -154,7 +154,8 @@ Result<std::unique_ptr<Segment>> GraphRunner::build(int begin) {
   const TimedPart timed(shared_.profiler, times_.planning);
   int& single = single_[begin];
   const Segment* other = single < kMaxSingle ? another_segment(begin) : nullptr;
-  WALLE_ASSIGN(std::unique_ptr<Segment> built, compile(graph_, begin, env_, last_use_, shared_, other));
+  WALLE_ASSIGN(std::unique_ptr<Segment> built,
+               compile(graph_, begin, env_, last_use_, shared_, other, times_.packing));
   // A size of 0 or 1 is no symbol, and no try.
   const bool tried =
       std::ranges::any_of(built->live_ins, [](const LiveIn& in) { return in.shape.symbolic(); });

@@ -1,5 +1,5 @@
 // What the executor spends outside the steps of its plans, kept while a session profiles: nodes that it runs
-// itself, making plans, and the steps of plans that made room for others.
+// itself, making plans and making them ready, and the steps of plans that made room for others.
 #pragma once
 
 #include <string>
@@ -13,6 +13,8 @@ namespace walle::runtime {
 struct RunnerTimes {
   std::vector<StepTime> nodes;  // as graph.nodes, or empty before the first profiled run
   StepTime planning;
+  StepTime packing;  // of new plans: kernels made ready, weights read and packed
+  StepTime fitting;  // plans of classes to new shapes
   StepTime dropped;
 };
 

@@ -32,8 +32,9 @@ class ExplainRow:
 
     A step that moves a value between two memories has the op "copy". What is done outside plans has the
     backend "host" and plan 0: nodes that the executor runs itself (If, Loop, sequences, strings ...), each
-    without the steps of its bodies, which have rows of their own; making plans (op "plan"); and plans that
-    made room for others (op "dropped").
+    without the steps of its bodies, which have rows of their own; making plans (op "plan"), making their
+    kernels ready and packing weights, which is what a first run takes beside the plan (op "pack"), fitting a
+    plan for a class of shapes to a new one (op "fit"); and plans that made room for others (op "dropped").
     """
 
     plan: int  # plans are numbered in the order of the rows: one per part of a graph and set of shapes

@@ -235,7 +235,7 @@ WALLE_API walle_status_t walle_session_explain(walle_session_t* session, const c
 /* One step of a run: times in microseconds since walle_session_start_profile. */
 typedef struct walle_profile_step_t {
   const char* node; /* of the graph */
-  const char* op;   /* "plan": a plan was made; "copy": between memories */
+  const char* op;   /* "plan", "pack", "fit": a plan was made, made ready, fitted */
   const char* backend;
   const char* algorithm;
   double start_us;
