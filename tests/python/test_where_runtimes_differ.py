@@ -93,3 +93,52 @@ def test_unique_slices_of_nothing() -> None:
     x = np.zeros((3, 0), np.float32)
     assert run("Unique", {"x": x}, axis=0).shape == np.unique(x, axis=0).shape == (1, 0)
     assert run("Unique", {"x": x}, axis=1).shape == (3, 0)
+
+
+def test_powers_of_integers_keep_their_low_bits() -> None:
+    x = np.array([3, -2], np.int32)
+    y = run("Pow", {"x": x}, {"p": np.array([25, 3], np.int32)}, result=TensorProto.INT32)
+    assert y.tolist() == [3**25 % 2**32, -8]
+
+
+def test_not_a_number_is_the_largest() -> None:
+    x = np.array([1, 3, 3, np.nan], np.float32)
+    assert run("Hardmax", {"x": x}).tolist() == [0, 0, 0, 1]
+    y = run("MaxPool", {"x": x.reshape(1, 1, 4)}, kernel_shape=[2]).ravel()
+    assert y[:2].tolist() == [3, 3] and np.isnan(y[2])
+
+
+def test_a_bound_that_is_not_a_number() -> None:
+    x = np.array([1, 3], np.float32)
+    assert np.isnan(run("Clip", {"x": x}, {"lo": np.float32(np.nan), "hi": np.float32(2)})).all()
+
+
+def test_what_is_not_a_number_is_not_quantised() -> None:
+    y, scale, _ = run_dynamic(np.array([np.nan, 1], np.float32))
+    assert np.isnan(scale) and y.tolist() == [0, 0]
+
+
+def test_scores_that_are_not_numbers_are_not_selected() -> None:
+    boxes = np.array([[[0, 0, 1, 1], [5, 5, 6, 6], [0, 0, 1, np.nan]]], np.float32)
+    scores = np.array([[[0.9, np.nan, 0.8]]], np.float32)
+    most = {"m": np.array([3], np.int64), "iou": np.array([0.5], np.float32)}
+    picked = run("NonMaxSuppression", {"x": boxes, "s": scores}, most, result=TensorProto.INT64)
+    assert picked.tolist() == [[0, 0, 0], [0, 0, 2]]
+
+
+def test_equal_numbers_are_normalised_to_zero() -> None:
+    assert not run("MeanVarianceNormalization", {"x": np.ones((1, 2, 2, 2), np.float32)}).any()
+
+
+def test_reflection_goes_on_beyond_the_other_end() -> None:
+    x = np.arange(3, dtype=np.float32)
+    y = run("Pad", {"x": x}, {"p": np.array([4, 4], np.int64)}, mode="reflect")
+    assert y.tolist() == np.pad(x, 4, "reflect").tolist()
+
+
+def test_cubic_along_one_axis() -> None:
+    x = np.arange(4, dtype=np.float32)
+    sizes = {"roi": np.zeros(0, np.float32), "scales": np.array([1, 1, 2], np.float32)}
+    line = run("Resize", {"x": x.reshape(1, 1, 4)}, sizes, mode="cubic").ravel()
+    sizes["scales"] = np.array([1, 1, 1, 2], np.float32)
+    assert line.tolist() == run("Resize", {"x": x.reshape(1, 1, 1, 4)}, sizes, mode="cubic").ravel().tolist()
