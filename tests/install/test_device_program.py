@@ -26,6 +26,9 @@ when_full = "drop_new"
 main = "main"
 [limits.main]
 wall_ms = 60000
+[call.taxed]
+arguments = ["float", "tensor"]
+returns = "float"
 [results.sales]
 columns = {{ price = "int", name = "text" }}
 [events.buy]
@@ -35,6 +38,9 @@ MAIN = """
 def main(event):
     fields = event["fields"]
     return {{"price": fields["price"] + {more}, "name": fields["name"]}}
+
+def taxed(price, rates):
+    return price * (1 + float(rates.sum()))
 """
 
 
@@ -75,4 +81,4 @@ def test_a_program_without_python_runs_a_task(program: Path, tmp_path: Path) -> 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 30 and "FAILED" not in done.stdout
+    assert done.stdout.count("ok  ") == 34 and "FAILED" not in done.stdout

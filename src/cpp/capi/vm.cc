@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "capi/guard.h"
-#include "capi/vm_values.h"
+#include "capi/vm_result.h"
 #include "container/host/host_calls.h"
 #include "container/host/slots.h"
 #include "container/host/task_state.h"
@@ -31,14 +31,6 @@ struct walle_vm_bundle_t {
 
 struct walle_vm_isolate_t {
   std::unique_ptr<vm::Isolate> isolate;
-};
-
-// The C structs that are handed out point into these members, which therefore live as long as the result.
-struct walle_vm_result_t {
-  std::unique_ptr<walle::capi::PlainValue> value;
-  std::optional<vm::Failure> failure;
-  std::string limit, text;
-  std::vector<walle_vm_frame_t> frames;
 };
 
 namespace {

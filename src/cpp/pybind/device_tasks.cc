@@ -1,5 +1,6 @@
 // _core.device.Device: tasks, facts, and what firings come to.
 #include "pybind/device.h"
+#include "pybind/run_options.h"
 #include "pybind/vm_values.h"
 
 namespace walle::pybind {
@@ -29,6 +30,8 @@ py::dict info_dict(const TaskInfo& info) {
   out["missing_facts"] = py::tuple(py::cast(info.missing_facts));
   out["firings"] = info.firings;
   out["failures"] = info.failures;
+  out["calls"] = info.calls;
+  out["call_failures"] = info.call_failures;
   out["failures_in_row"] = info.failures_in_row;
   out["deaths"] = info.deaths;
   out["lost_workers"] = info.lost_workers;
@@ -130,6 +133,17 @@ void remove(Device& self, const std::string& task) {
   unwrap(on_device(self, "remove", [&](DeviceCore& device) { return device.remove(task); }));
 }
 
+py::object call(Device& self, const std::string& task, const std::string& function, const py::tuple& given,
+                std::optional<double> timeout_s) {
+  std::vector<vm::Value> values;
+  for (const py::handle one : given) values.push_back(value_of(one.ptr()));
+  std::optional<std::chrono::microseconds> patience;
+  if (timeout_s) patience = std::chrono::ceil<std::chrono::microseconds>(timeout_from(*timeout_s));
+  const vm::Value answer = unwrap(unlocked([&] { return self.call(task, function, values, patience); }));
+  PythonBuilder builder;
+  return vm::visit(answer, builder);
+}
+
 void set_fact(Device& self, const std::string& name, bool holds) {
   unwrap(on_device(self, "set_fact", [&](DeviceCore& device) { return device.set_fact(name, holds); }));
 }
@@ -156,6 +170,7 @@ void bind_device_tasks(DeviceClass& device) {
       .def("install_file", install_file, py::arg("path"))
       .def("install_package", install_package, py::arg("manifest"), py::arg("blobs"))
       .def("remove", remove, py::arg("task"))
+      .def("call", call, py::arg("task"), py::arg("function"), py::arg("arguments"), py::arg("timeout_s"))
       .def("set_fact", set_fact, py::arg("name"), py::arg("holds"))
       .def("facts", facts)
       .def("on_result", on_result, py::arg("callback"))

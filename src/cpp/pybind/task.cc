@@ -29,6 +29,7 @@ using GivenFeature = std::tuple<std::string, std::vector<GivenFeatureField>, int
                                 std::string, int64_t, std::string>;
 // question, module, function, answers, limits, heap
 using GivenCloud = std::tuple<std::string, std::string, std::string, std::string, GivenPhase, uint64_t>;
+using GivenCall = std::tuple<std::string, std::vector<int>, int, GivenPhase, bool>;  // types as numbers
 using GivenEventField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 using GivenEvent = std::tuple<std::string, int, std::vector<GivenEventField>>;
 
@@ -97,6 +98,16 @@ void take(const py::handle& given, CloudPhaseSpec& to) {
         .heap_bytes = heap};
 }
 
+void take(const py::handle& given, std::vector<CallSpec>& to) {
+  const auto type = [](int number) {
+    return enum_of(number, static_cast<CallType>(kCallTypes - 1), "call type");
+  };
+  for (const auto& [function, arguments, returns, limits, keep] : given.cast<std::vector<GivenCall>>()) {
+    to.push_back({.function = function, .returns = type(returns), .limits = limits_of(limits), .keep = keep});
+    for (const int one : arguments) to.back().arguments.push_back(type(one));
+  }
+}
+
 // KeyError of Python for a member that is missing, which walle_rt.task never leaves out.
 Manifest manifest_of(const py::dict& given) {
   Manifest m;
@@ -158,6 +169,16 @@ GivenCloud given(const CloudPhaseSpec& c) {
   return {c.question, c.module, c.function, c.answers, given_limits(c.limits), c.heap_bytes};
 }
 
+std::vector<GivenCall> given(const std::vector<CallSpec>& calls) {
+  std::vector<GivenCall> out;
+  for (const CallSpec& c : calls) {
+    std::vector<int> arguments;
+    for (const CallType type : c.arguments) arguments.push_back(static_cast<int>(type));
+    out.emplace_back(c.function, arguments, static_cast<int>(c.returns), given_limits(c.limits), c.keep);
+  }
+  return out;
+}
+
 py::dict dict_of(const Manifest& m) {
   py::dict out;
 #define WALLE_MANIFEST_FIELD(member, stored, key) out[key] = given(m.member);
@@ -174,6 +195,9 @@ void bind_task(py::module_& m) {
 #define WALLE_MANIFEST_FIELD(member, stored, key) fields.append(key);
 #include "container/task/manifest_field.inc"
   sub.attr("MANIFEST_FIELDS") = py::tuple(fields);
+  py::list types;
+  for (int i = 0; i < kCallTypes; ++i) types.append(std::string(call_type_name(static_cast<CallType>(i))));
+  sub.attr("CALL_TYPES") = py::tuple(types);
   sub.def(
       "pack_manifest",
       [](const py::dict& given) { return py::bytes(unwrap(pack_manifest(manifest_of(given)))); },

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -75,6 +77,103 @@ TEST(RunQueue, ClaimedIsRunning) {
   EXPECT_EQ(turns.next(), job);
   turns.done(*job, 0, 0, false);
   EXPECT_TRUE(turns.wait_idle(0));
+}
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// A turn for a thread of its own needs no worker, and what was waiting goes on behind it.
+TEST(RunQueue, ABorrowedTurnPassesTheQueueAndLosesNoWaking) {
+  RunQueue turns;
+  turns.reserve(2);
+  const auto job = std::make_shared<Job>();
+  turns.wake(*job, 0);
+  ASSERT_TRUE(turns.borrow(*job, std::nullopt));
+  EXPECT_EQ(turns.state(*job), RunQueue::State::running_woken);
+  turns.wake(*job, 0);
+  EXPECT_FALSE(turns.wait_idle(0));
+  turns.give_back(*job, 5, 0, false);
+  EXPECT_EQ(turns.state(*job), RunQueue::State::queued);
+  const std::shared_ptr<RunQueue::Member> next = turns.next();
+  EXPECT_EQ(next.get(), job.get());
+  turns.done(*job, 1, 0, false);
+  EXPECT_EQ(turns.state(*job), RunQueue::State::idle);
+  EXPECT_TRUE(turns.wait_idle(0));
+}
+
+TEST(RunQueue, BorrowedTurnsAndTheWorkersAlternate) {
+  RunQueue turns;
+  turns.reserve(1);
+  const auto job = std::make_shared<Job>();
+  turns.wake(*job, 0);
+  ASSERT_TRUE(turns.borrow(*job, std::nullopt));
+  EXPECT_FALSE(turns.borrow(*job, microseconds(1000))) << "somebody has it";
+  turns.give_back(*job, 1, 0, false);
+  EXPECT_FALSE(turns.borrow(*job, microseconds(1000))) << "the worker is next";
+  (void)turns.next();
+  std::thread other([&] {
+    if (turns.borrow(*job, std::nullopt)) turns.give_back(*job, 1, 0, false);
+  });
+  turns.done(*job, 1, 0, true);
+  other.join();
+  EXPECT_EQ(turns.state(*job), RunQueue::State::queued);
+}
+
+TEST(RunQueue, ClosingEndsBorrowersThatWaitAndWaitsForThoseThatRun) {
+  RunQueue turns;
+  turns.reserve(1);
+  const auto job = std::make_shared<Job>();
+  ASSERT_TRUE(turns.borrow(*job, std::nullopt));
+  std::atomic<int> refused{0};
+  std::thread waits([&] { refused = turns.borrow(*job, std::nullopt) ? 1 : 2; });
+  turns.close();
+  waits.join();
+  EXPECT_EQ(refused, 2);
+  EXPECT_FALSE(turns.wait_given_back(milliseconds(1)));
+  turns.give_back(*job, 1, 0, false);
+  EXPECT_TRUE(turns.wait_given_back(milliseconds(0)));
+}
+
+// Workers, wakers and borrowers at once: nobody overlaps, nothing woken is forgotten.
+TEST(RunQueue, BorrowersAndWorkersNeverOverlap) {
+  constexpr int kWakings = 2000;
+  RunQueue turns;
+  turns.reserve(1);
+  const auto job = std::make_shared<Job>();
+  std::atomic<bool> overlapped{false};
+  const auto run = [&](bool worker) {
+    if (job->running.fetch_add(1) != 0) overlapped = true;
+    const bool had = worker && job->waiting.load() > 0;
+    if (had) {
+      job->waiting.fetch_sub(1);
+      job->done.fetch_add(1);
+    }
+    job->running.fetch_sub(1);
+    return job->waiting.load() > 0;
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&] {
+      while (turns.next() != nullptr) turns.done(*job, 1, 0, run(true));
+    });
+  std::atomic<bool> stop{false};
+  std::atomic<int> borrowed{0};
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&] {
+      while (!stop && turns.borrow(*job, std::nullopt)) {
+        ++borrowed;
+        turns.give_back(*job, 1, 0, run(false));
+      }
+    });
+  for (int k = 0; k < kWakings; ++k) {
+    job->waiting.fetch_add(1);
+    turns.wake(*job, 0);
+  }
+  while (job->done != kWakings || borrowed < 100) std::this_thread::yield();
+  stop = true;
+  turns.close();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(overlapped);
 }
 
 }  // namespace

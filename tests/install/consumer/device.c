@@ -87,6 +87,38 @@ static walle_device_t* open_device(char** arguments, walle_error_t* error) {
   return device;
 }
 
+/* Asks the task for what its [call] offers. */
+static void asks(walle_device_t* device) {
+  walle_error_t error;
+  walle_vm_value_t arguments[2];
+  walle_vm_result_t* result = NULL;
+  float rates[2] = {0.5f, 0.25f};
+  walle_vm_buffer_t* buffer = NULL;
+  walle_vm_tensor_t tensor;
+  memset(arguments, 0, sizeof arguments);
+  memset(&tensor, 0, sizeof tensor);
+  promise(fine(walle_vm_buffer_wrap(rates, sizeof rates, 0, NULL, NULL, &buffer, &error), &error),
+          "memory is lent");
+  tensor.dtype = WALLE_FLOAT32;
+  tensor.rank = 1;
+  tensor.shape[0] = 2;
+  tensor.buffer = buffer;
+  arguments[0].kind = WALLE_KIND_FLOAT;
+  arguments[0].as.real = 100;
+  arguments[1].kind = WALLE_KIND_TENSOR;
+  arguments[1].as.tensor = &tensor;
+  promise(fine(walle_device_call(device, "shop", "taxed", arguments, 2, 10, &result, &error), &error) &&
+              walle_vm_result_value(result)->as.real == 175,
+          "the task answers");
+  walle_vm_result_free(result);
+  promise(walle_device_call(device, "shop", "taxed", arguments, 1, 0, &result, &error) == WALLE_ARGUMENT &&
+              result == NULL && strstr(error.message, "float, tensor") != NULL,
+          "other arguments are refused");
+  promise(walle_device_call(device, "shop", "absent", NULL, 0, 0, &result, &error) == WALLE_ARGUMENT,
+          "and other functions");
+  walle_vm_buffer_free(buffer);
+}
+
 static void records_and_reads(char** arguments) {
   static const walle_field_t fields[] = {{"price", WALLE_COLUMN_INT, WALLE_OPEN},
                                          {"name", WALLE_COLUMN_TEXT, WALLE_PERSONAL}};
@@ -133,6 +165,7 @@ static void records_and_reads(char** arguments) {
               walle_device_tasks_at(tasks, 0)->firings == 10,
           "the device knows its task");
   walle_device_tasks_free(tasks);
+  asks(device);
   promise(fine(walle_device_set_fact(device, "charging", 1, &error), &error), "a fact is set");
   promise(
       fine(walle_device_close(device, &error), &error) && fine(walle_device_close(device, &error), &error),

@@ -13,7 +13,7 @@ namespace {
 // Bits of a word: 0 to 31 who, 32 to 39 the phase and 1 (0: none runs), 40 to 47 deaths, 48 to 63 check.
 constexpr size_t kWords = stream::kMaxTasks;
 constexpr uint32_t kMostCounted = 255;
-constexpr uint32_t kLastPhase = static_cast<uint32_t>(Phase::results) + 1;
+constexpr uint32_t kLastPhase = static_cast<uint32_t>(Phase::call) + 1;
 
 uint64_t check_of(uint64_t low) { return base::crc32c(0, &low, sizeof low) & 0xFFFF; }
 

@@ -36,6 +36,17 @@ Status Device::close() {
   return status;
 }
 
+Result<vm::Value> Device::call(const std::string& task, const std::string& function,
+                               std::span<const vm::Value> arguments,
+                               std::optional<std::chrono::microseconds> patience) const {
+  if (InCallback::here())
+    return argument_error("a call from one of the device's own callbacks, whose end it would wait for",
+                          "another thread", "Device.call",
+                          "let the callback return, and call it from elsewhere");
+  WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, this->core("call"));
+  return core->call(task, function, arguments, patience);
+}
+
 std::shared_ptr<const stream::Catalog> Device::catalog() const {
   const std::lock_guard guard(copying_);
   return catalog_;

@@ -31,6 +31,11 @@ class Device {
   Attached& attached() const { return attached_; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
+  // As DeviceCore::call; not from a callback, which may be the very turn that it would wait for.
+  Result<vm::Value> call(const std::string& task, const std::string& function,
+                         std::span<const vm::Value> arguments,
+                         std::optional<std::chrono::microseconds> patience) const;
+
   std::shared_ptr<const stream::Catalog> catalog() const;
   Status declare(const stream::EventDecl& event);
   Status declare_page(std::string_view page);

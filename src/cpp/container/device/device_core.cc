@@ -81,6 +81,28 @@ Error DeviceCore::unknown(const std::string& name) const {
       .of_kind(base::ErrorKind::no_such_key);
 }
 
+Result<vm::Value> DeviceCore::call(const std::string& task, const std::string& function,
+                                   std::span<const vm::Value> arguments,
+                                   std::optional<std::chrono::microseconds> patience) {
+  WALLE_TRY(check_open());
+  const Runner runner = find(task);
+  if (runner == nullptr || runner->retired()) return unknown(task);
+  const int64_t begin = steady_us();
+  if (!queue_.borrow(*runner, patience)) {
+    WALLE_TRY(check_open());
+    return timeout_error({"a call of task '", task, "' that waited ", (steady_us() - begin) / 1000, " ms"},
+                         "its turn within the time given", "Device.call", "allow more time");
+  }
+  std::optional<int64_t> end_us;
+  if (patience) end_us = begin + patience->count();
+  bool more = false;
+  const int64_t turn = steady_us();
+  Result<vm::Value> answered = runner->answer(function, arguments, end_us, more);
+  const int64_t now = steady_us();
+  queue_.give_back(*runner, now - turn, now, more);
+  return answered;
+}
+
 std::vector<TaskInfo> DeviceCore::tasks() const {
   const std::shared_lock lock(tasks_lock_);
   std::vector<TaskInfo> out;

@@ -20,11 +20,14 @@
 // What runs in a worker takes no lock of the core but tasks_'s, shared.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +80,13 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // What holds on this device: charging, unmetered, idle ... One that was never set does not hold.
   Status set_fact(const std::string& name, bool holds);
   std::map<std::string, bool> facts() const { return facts_.all(); }
+
+  // Runs a function of a task that its manifest's calls name, on this thread, in the task's isolate and under
+  // the limits declared there: between two firings, at once where none is under way. Values cross as in
+  // firings; tensors and buffers share memory. `patience` bounds waiting and running together.
+  Result<vm::Value> call(const std::string& task, const std::string& function,
+                         std::span<const vm::Value> arguments,
+                         std::optional<std::chrono::microseconds> patience);
 
   // Called behind each firing's commit, from a worker, which waits for it; none for no one. Not called again
   // after a crash between the two: what must not be missed is in the tables.

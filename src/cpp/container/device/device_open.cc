@@ -124,7 +124,7 @@ Status DeviceCore::close() {
   // What takes longer is stopped and runs again after the next open; the maintenance thread gives up what
   // cannot be.
   std::chrono::milliseconds patience(options_.grace_ms);
-  while (!workers_.wait_until_left(patience)) {
+  while (!workers_.wait_until_left(patience) || !queue_.wait_given_back(patience)) {
     const std::shared_lock lock(tasks_lock_);
     for (const auto& [_, runner] : tasks_) runner->cancel();
     patience = std::chrono::milliseconds(50);

@@ -136,11 +136,12 @@ int64_t HotTask::end_of(const PhaseLimits& limits) const {
   return steady_us() + (int64_t{limits.wall_ms} + rooms_.options.grace_ms) * 1000;
 }
 
-HotTask::End HotTask::call(const std::string& function, const PhaseLimits& limits, CallSlot& slot) {
+HotTask::End HotTask::call(const std::string& function, std::span<const wvm_value> arguments,
+                           const PhaseLimits& limits, CallSlot& slot) {
   isolate_->limit_time(limits.wall_ms, limits.cpu_ms);
   wvm_result result;
   slot.enter(end_of(limits));
-  isolate_->invoke_plain(version_->manifest.module.c_str(), function.c_str(), std::span(value_, 1), result);
+  isolate_->invoke_plain(version_->manifest.module.c_str(), function.c_str(), arguments, result);
   if (!slot.leave()) {
     isolate_->release(result);
     return End::lost;

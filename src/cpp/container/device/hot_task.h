@@ -38,7 +38,11 @@ class HotTask {
   void begin_scopes();
   // What the last phase gave is the argument of the next; begin() makes it the firing's event.
   Status begin(const stream::TaskFiring& firing);
-  End call(const std::string& function, const PhaseLimits& limits, CallSlot& slot);
+  End call(const std::string& function, const PhaseLimits& limits, CallSlot& slot) {
+    return call(function, std::span(value_, 1), limits, slot);
+  }
+  End call(const std::string& function, std::span<const wvm_value> arguments, const PhaseLimits& limits,
+           CallSlot& slot);
   End run_model(const PhaseLimits& limits, CallSlot& slot);
   // Behind a phase that is done.
   const wvm_value& value() const { return *value_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace walle::container {
 
@@ -18,6 +19,9 @@ void RunQueue::set_weight(Member& member, uint32_t weight) {
 void RunQueue::queue(Member& member, int64_t now_us) {
   member.state = State::queued;
   member.woken_us = now_us;
+  if (member.in_queue) return;
+  member.in_queue = true;
+  FairQueue::charge(member, std::exchange(member.owed_us, 0));
   queue_.push(member);
 }
 
@@ -41,7 +45,13 @@ std::shared_ptr<RunQueue::Member> RunQueue::next() {
     if (closed_) return nullptr;
     if (FairQueue::Member* found = queue_.pop()) {
       auto& member = static_cast<Member&>(*found);
+      member.in_queue = false;
+      if (member.state != State::queued) {  // borrowed: behind that turn
+        member.state = State::running_woken;
+        continue;
+      }
       member.state = State::running;
+      member.after_borrow = false;
       ++running_;
       return member.self();
     }
@@ -49,6 +59,43 @@ std::shared_ptr<RunQueue::Member> RunQueue::next() {
     work_.wait(lock);
     --waiting_workers_;
   }
+}
+
+bool RunQueue::borrow(Member& member, std::optional<std::chrono::microseconds> patience) {
+  std::unique_lock lock(lock_);
+  const auto free = [&] {
+    return closed_ || member.state == State::idle || (member.state == State::queued && !member.after_borrow);
+  };
+  bool mine = free();
+  if (!mine) {
+    ++member.borrowers;
+    if (patience)
+      mine = turns_.wait_for(lock, *patience, free);
+    else
+      turns_.wait(lock, free);
+    --member.borrowers;
+    mine = free();
+  }
+  if (!mine || closed_) return false;
+  member.state = member.state == State::queued ? State::running_woken : State::running;
+  member.after_borrow = true;
+  ++running_;
+  ++borrowed_;
+  return true;
+}
+
+void RunQueue::give_back(Member& member, int64_t busy_us, int64_t now_us, bool more) {
+  {
+    const std::lock_guard lock(lock_);
+    member.owed_us += busy_us;
+    if (--borrowed_ == 0) turns_.notify_all();
+  }
+  release(member, now_us, more);
+}
+
+bool RunQueue::wait_given_back(std::chrono::milliseconds patience) {
+  std::unique_lock lock(lock_);
+  return turns_.wait_for(lock, patience, [this] { return borrowed_ == 0; });
 }
 
 bool RunQueue::claim(Member& member) {
@@ -65,6 +112,7 @@ void RunQueue::end_turn(Member& member, int64_t now_us, bool more) {
   const bool again = more || member.state == State::running_woken;
   member.state = State::idle;
   if (again) queue(member, now_us);
+  if (member.borrowers != 0) turns_.notify_all();
 }
 
 void RunQueue::done(Member& member, int64_t busy_us, int64_t now_us, bool more) {
@@ -72,7 +120,7 @@ void RunQueue::done(Member& member, int64_t busy_us, int64_t now_us, bool more) 
   bool quiet = false;
   {
     const std::lock_guard lock(lock_);
-    FairQueue::charge(member, busy_us);
+    FairQueue::charge(member, busy_us + std::exchange(member.owed_us, 0));
     end_turn(member, now_us, more);
     call = queue_.size() > 1 && waiting_workers_ != 0;
     quiet = running_ == 0 && queue_.size() == 0;
@@ -112,6 +160,7 @@ void RunQueue::close() {
   }
   work_.notify_all();
   idle_.notify_all();
+  turns_.notify_all();
 }
 
 size_t RunQueue::queued() const {

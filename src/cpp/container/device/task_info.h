@@ -34,7 +34,8 @@ struct TaskInfo {
   // The same failure in parts: the phase, the exception's type, the limit it met; empty where there is none.
   std::string error_phase, error_type, error_limit;
 
-  uint64_t firings = 0, failures = 0;  // done since the device was opened
+  uint64_t firings = 0, failures = 0;     // done since the device was opened
+  uint64_t calls = 0, call_failures = 0;  // of apps, as well
   uint32_t failures_in_row = 0;
   // Processes in a row that ended while this version ran: they were killed, or it took them with it.
   uint32_t deaths = 0;

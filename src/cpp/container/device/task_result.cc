@@ -10,13 +10,15 @@ std::string_view phase_name(Phase phase) {
     case Phase::execute: return "execute";
     case Phase::postprocess: return "postprocess";
     case Phase::results: return "results";
+    case Phase::call: return "call";
   }
   return "start";
 }
 
 std::string TaskError::text() const {
-  std::string out = "task '" + task + "' " + version + ", " + std::string(phase_name(phase)) + " of firing " +
-                    std::to_string(number) + ": " + type;
+  std::string out = "task '" + task + "' " + version + ", " + std::string(phase_name(phase));
+  if (phase != Phase::call) out += " of firing " + std::to_string(number);
+  out += ": " + type;
   if (!message.empty()) out += ": " + message;
   if (limit != vm::Reason::none) {
     out += " (limit: " + std::string(vm::reason_name(limit));

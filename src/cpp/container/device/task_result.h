@@ -14,7 +14,8 @@ namespace walle::container {
 
 // Where in a firing something happened. `start` is before the first line of the task: its isolate, its state.
 // `results` is behind the last one: what it returned is made rows, and the firing is committed.
-enum class Phase : uint8_t { start, main, preprocess, execute, postprocess, results };
+// `call`: an app's question (Device::call).
+enum class Phase : uint8_t { start, main, preprocess, execute, postprocess, results, call };
 std::string_view phase_name(Phase phase);
 
 struct TaskError {

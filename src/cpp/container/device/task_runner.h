@@ -62,6 +62,10 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
 
   enum class TurnEnd : uint8_t { idle, more, lost };
   TurnEnd turn(CallSlot& slot);
+  // For a caller who has borrowed the turn: runs a function that [call] names, with what is left of the
+  // caller's time. Whether there is more to do is told beside the answer.
+  Result<vm::Value> answer(const std::string& function, std::span<const vm::Value> arguments,
+                           std::optional<int64_t> end_us, bool& more);
   // The turn's worker is lost in a call: ends the firing.
   void lose_worker();
   // Lets go of isolate and sessions.
@@ -91,6 +95,13 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   HotTask::End timed(Phase phase, int64_t& us, const Call& call);
   void fail_phase(const PhaseFailure& failure);
   void fail_phase(Phase phase, const Error& error);
+  // task_runner_call.cc
+  Result<const CallSpec*> called(const std::string& function) const;
+  Result<vm::Value> run_call(const CallSpec& spec, std::span<const vm::Value> arguments,
+                             const PhaseLimits& limits);
+  Result<vm::Value> take_answer(const CallSpec& spec);
+  Status keep_of_call(const CallSpec& spec);
+  Error fail_call(const PhaseFailure& failure, bool cut_short);
   // task_runner_commit.cc
   Status collect();
   TurnEnd finish();

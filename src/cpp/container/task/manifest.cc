@@ -183,6 +183,20 @@ Status check_cloud(const Manifest& m) {
   return within("cloud.heap_bytes", c.heap_bytes, uint64_t{1} << 20, kMaxTaskBytes);
 }
 
+Status check_calls(const Manifest& m) {
+  WALLE_TRY(within("number of calls", m.calls.size(), 0, kMaxTaskCalls));
+  for (const CallSpec& c : m.calls) {
+    WALLE_TRY(check_name(NameKind::function, c.function));
+    WALLE_TRY(within({"arguments of call ", c.function}, c.arguments.size(), 0, kMaxCallArguments));
+    for (const CallType type : c.arguments)
+      WALLE_TRY(within({"type in call ", c.function}, static_cast<uint64_t>(type), 0, kCallTypes - 1));
+    WALLE_TRY(within({"type of call ", c.function}, static_cast<uint64_t>(c.returns), 0, kCallTypes - 1));
+    WALLE_TRY(within({c.function, ".wall_ms"}, c.limits.wall_ms, 1, kMaxPhaseMs));
+    WALLE_TRY(within({c.function, ".cpu_ms"}, c.limits.cpu_ms, 0, kMaxPhaseMs));
+  }
+  return distinct("call", m.calls, [](const CallSpec& c) -> std::string_view { return c.function; });
+}
+
 }  // namespace
 
 Status verify_manifest(const Manifest& m) {
@@ -198,6 +212,7 @@ Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_features(m));
   WALLE_TRY(check_names("required facts", NameKind::fact, m.requires_facts, kMaxTaskFacts));
   WALLE_TRY(check_cloud(m));
+  WALLE_TRY(check_calls(m));
   return check_events(m);
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "container/task/call_spec.h"
 #include "store/table_decl.h"
 #include "stream/egress/egress.h"
 #include "stream/event/catalog.h"
@@ -33,11 +34,6 @@ inline constexpr uint32_t kMaxPhaseMs = 600'000;
 inline constexpr uint64_t kMaxTaskBytes = uint64_t{1} << 34;  // of heap, log, state or a table
 inline constexpr uint8_t kHighestPriority = 9;
 inline constexpr uint32_t kMaxBreaker = 1000;
-
-struct PhaseLimits {
-  uint32_t wall_ms = 1000;
-  uint32_t cpu_ms = 0;  // 0: no limit of its own
-};
 
 struct EgressFeature {
   stream::EgressPolicy policy;  // what the gate is to allow; its `task` is the manifest's name
@@ -87,6 +83,7 @@ struct Manifest {
   std::vector<std::string> pages, states;
 
   CloudPhaseSpec cloud;
+  std::vector<CallSpec> calls;  // their functions differ
 };
 
 // Whether a manifest means something; the error names the part of it, a packed one fits kMaxManifestBytes.

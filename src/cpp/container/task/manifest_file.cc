@@ -113,6 +113,17 @@ class Reader {
     read(in->limits(), out.limits);
     read(in->heap_bytes(), out.heap_bytes);
   }
+  void read(const flatbuffers::Vector<uint8_t>* in, std::vector<CallType>& out) {
+    if (!in) return;
+    for (const uint8_t one : *in) read(one, out.emplace_back());
+  }
+  void read(const TaskCall* in, CallSpec& out) {
+    read(in->function(), out.function);
+    read(in->arguments(), out.arguments);
+    read(in->returns(), out.returns);
+    read(in->limits(), out.limits);
+    read(in->keep(), out.keep);
+  }
 
   bool utf8_ = true;
 };
@@ -184,6 +195,13 @@ void write(const CloudPhaseSpec& in, TaskCloudT& out) {
   out.answers = in.answers;
   write(in.limits, out.limits);
   out.heap_bytes = in.heap_bytes;
+}
+void write(const CallSpec& in, TaskCallT& out) {
+  out.function = in.function;
+  for (const CallType type : in.arguments) write(type, out.arguments.emplace_back());
+  write(in.returns, out.returns);
+  write(in.limits, out.limits);
+  out.keep = in.keep;
 }
 // A task without a half for the server stores none.
 void write(const CloudPhaseSpec& in, std::unique_ptr<TaskCloudT>& out) {

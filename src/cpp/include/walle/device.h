@@ -2,10 +2,10 @@
  * whose rules on errors and ownership hold, and vm.h, whose values are used.
  *
  * A device is one folder. Tasks are installed into it as compiled bundles (.wtask files with a task's
- * manifest: `walle task compile`); an application records events and never calls a task itself: what a task's
- * trigger matches runs it on a worker thread, and what it returns is stored in its result tables in the same
- * step that marks the firing as done. After a crash, a firing whose results are not stored runs again, and
- * one whose results are stored never does.
+ * manifest: `walle task compile`); an application records events: what a task's trigger matches runs it on a
+ * worker thread, and what it returns is stored in its result tables in the same step that marks the firing as
+ * done. An application may also ask a task for what its [call] offers: walle_device_call. After a crash, a
+ * firing whose results are not stored runs again, and one whose results are stored never does.
  *
  * Any function may be called from any thread, but for walle_device_free, which is called last. A folder has
  * one device at a time; a child of fork() cannot use its parent's.
@@ -145,6 +145,14 @@ WALLE_API walle_status_t walle_device_install(walle_device_t* device, const char
 /* The same of bytes, which are copied. */
 WALLE_API walle_status_t walle_device_install_data(walle_device_t* device, const void* data, size_t bytes,
                                                    walle_error_t* error);
+/* Runs a function that the task's [call] names, on this thread, in the task's isolate and under its limits,
+ * between two firings; at once where none is under way. Tensors and buffers share memory. `timeout` is in
+ * seconds, for waiting and running together; 0: none of its own. On WALLE_OK `*result` is to be freed, else
+ * it is NULL: WALLE_TASK where the function raised, WALLE_TIMEOUT, WALLE_ARGUMENT for other arguments than
+ * declared, or from one of the device's own callbacks. */
+WALLE_API walle_status_t walle_device_call(walle_device_t* device, const char* task, const char* function,
+                                           const walle_vm_value_t* arguments, size_t count, double timeout,
+                                           walle_vm_result_t** result, walle_error_t* error);
 /* What waits is dropped; the tables stay. */
 WALLE_API walle_status_t walle_device_remove(walle_device_t* device, const char* task, walle_error_t* error);
 /* What holds on this device - "charging", "unmetered", "idle" ... - and what tasks with `requires` wait for.

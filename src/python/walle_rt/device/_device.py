@@ -265,6 +265,32 @@ class Device:
             return self._native.install(Task(fspath(task)).compile(sources=True).data)
         return self._native.install_file(fspath(task))
 
+    def call(self, task: str, function: str, *arguments: Any, timeout_s: float | None = None) -> Any:
+        """Ask a task: run a function that its ``[call]`` names, and take what it returns.
+
+        It runs on this thread, in the task's own isolate with its module's state and models, between two
+        firings - at once where none is under way - and under the limits, the breaker and the version of the
+        task. It leaves rows or sends only where its ``[call]`` says ``keep = true``.
+
+        Args:
+            task: an installed task.
+            function: one that its task.toml names in ``[call]``.
+            arguments: None, bool, int, float, str, bytes, lists, dictionaries with str keys, arrays; as
+                declared. Arrays share their memory with the task.
+            timeout_s: for waiting and running together; none by default, and the declared ``wall_ms``
+                holds anyway.
+
+        Returns:
+            What the function returned: like the arguments, tensors as arrays.
+
+        Raises:
+            ArgumentError: no such task or function, other arguments than declared, or a call from one of
+                the device's own callbacks.
+            TaskError: the function raised, or the task does not run; the message has the line.
+            DeadlineError: it was not done within ``timeout_s`` or the declared limit; a TimeoutError too.
+        """
+        return self._native.call(task, function, arguments, timeout_s)
+
     def install_package(self, manifest: bytes, blobs: str | PathLike[str]) -> str:
         """Install a task from the parts of a package; as install() in all else.
 

@@ -122,6 +122,8 @@ class TaskInfo:
         missing_facts: what its ``requires`` names and does not hold.
         firings: done.
         failures: of them failed.
+        calls: of the application, done.
+        call_failures: of them failed.
         failures_in_row: since the last one that did not.
         deaths: processes in a row that ended while this version ran. Each is a failure for its ``breaker``.
         lost_workers: calls that could not be stopped.
@@ -151,6 +153,8 @@ class TaskInfo:
     missing_facts: tuple[str, ...]
     firings: int
     failures: int
+    calls: int
+    call_failures: int
     failures_in_row: int
     deaths: int
     lost_workers: int

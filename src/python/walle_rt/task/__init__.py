@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from ._folder import Task, check
 from ._mistakes import Mistake
-from ._spec import EventDecl, PhaseLimits, ResultTable, TaskSpec
+from ._spec import CallSpec, EventDecl, PhaseLimits, ResultTable, TaskSpec
 
-__all__ = ["EventDecl", "Mistake", "PhaseLimits", "ResultTable", "Task", "TaskSpec", "check"]
+__all__ = ["CallSpec", "EventDecl", "Mistake", "PhaseLimits", "ResultTable", "Task", "TaskSpec", "check"]

@@ -33,6 +33,7 @@ def check_code(
     sources = Sources({**device.modules, **cloud.modules})
     trees = dict(_parsed(reader, sources))
     _check_functions(reader, spec, device, trees)
+    _check_asked(reader, spec, sources, trees)
     _check_cloud(reader, spec, cloud, trees)
     own = {name.partition(".")[0] for name in device.modules}
     used: set[str] = set()
@@ -89,6 +90,27 @@ def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: di
             )
 
 
+def _check_asked(reader: Reader, spec: TaskSpec, sources: Sources, trees: dict[str, ast.Module]) -> None:
+    """Functions of [call] are there and take as many arguments as it says."""
+    if spec.module not in trees:
+        return
+    file, body = sources.modules[spec.module][0], trees[spec.module].body
+    functions = {n.name: n for n in body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    other = {name for node in body for name in _bound(node)}
+    for name, call in spec.calls.items():
+        if name in functions:
+            if (why := _uncallable(functions[name], len(call.arguments))) is not None:
+                expected = f"a function of {len(call.arguments)} arguments, as [call.{name}] says"
+                step = f"change one of both: def {name}(...), or arguments = [...]"
+                reader.mistakes.append(
+                    Mistake(file, functions[name].lineno, f"{name}() {why}", expected, step)
+                )
+        elif name not in other:
+            expected = "one of " + ", ".join(functions) if functions else "a function"
+            hint = one_of(name, functions, f"write def {name}(...) in {file}")
+            reader.wrong(("call", name), f"[call.{name}], which {file} does not define", expected, hint)
+
+
 def _check_cloud(reader: Reader, spec: TaskSpec, cloud: Sources, trees: dict[str, ast.Module]) -> None:
     half = spec.cloud
     if half is None:
@@ -134,15 +156,15 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         )
 
 
-def _uncallable(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
-    """Why it cannot be called with one argument."""
+def _uncallable(function: ast.FunctionDef | ast.AsyncFunctionDef, count: int = 1) -> str | None:
+    """Why it cannot be called with so many arguments."""
     given = function.args
     positional = len(given.posonlyargs) + len(given.args)
     if isinstance(function, ast.AsyncFunctionDef):
         return "is async, and a task is one call"
     if function.decorator_list:
         return None
-    if positional - len(given.defaults) > 1 or (positional == 0 and given.vararg is None):
+    if positional - len(given.defaults) > count or (positional < count and given.vararg is None):
         return f"takes {positional} arguments"
     if any(default is None for default in given.kw_defaults):
         return "asks for keyword arguments"

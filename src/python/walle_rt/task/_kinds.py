@@ -118,18 +118,18 @@ def word(*names: str) -> Kind:
     return Kind("one of " + ", ".join(f'"{name}"' for name in names), read, names)
 
 
-def listing(kind: Kind, what: str, most: int = 256) -> Kind:
-    """A list without repetitions."""
+def listing(kind: Kind, what: str, most: int = 256, *, distinct: bool = True) -> Kind:
+    """A list, without repetitions unless it says otherwise."""
 
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list) or len(value) > most:
             raise Refused
         out = [kind.read(each) for each in value]
-        if len(set(out)) != len(out):
+        if distinct and len(set(out)) != len(out):
             raise Refused
         return out
 
-    return Kind(f"a list of at most {most} {what}, each once", read)
+    return Kind(f"a list of at most {most} {what}{', each once' if distinct else ''}", read)
 
 
 TEXT = Kind("a text", _text)

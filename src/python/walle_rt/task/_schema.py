@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import _core
 from ..table import ColumnType
 from . import _kinds as k
 
@@ -239,6 +240,30 @@ _CLOUD = Table(
     },
 )
 
+CALL_TYPES = k.choice(*_core.task.CALL_TYPES)
+
+_CALL = Table(
+    "A function of the module that the application may call ([calls](../concepts/calls.md)). The key is its "
+    "name.",
+    {
+        "arguments": Key(
+            k.listing(CALL_TYPES, "types", 16, distinct=False),
+            "types of its arguments, by position",
+            [],
+            "none",
+        ),
+        "returns": Key(CALL_TYPES, "type of what it returns", 0, '"any"'),
+        "keep": Key(
+            k.YES,
+            "rows that it appends and features that it sends stay; otherwise they are refused",
+            False,
+            "false",
+        ),
+        "wall_ms": Key(_MS, "wall-clock time in milliseconds", 1000, "1000"),
+        "cpu_ms": Key(_MS, "processor time in milliseconds", 0, "no limit of its own"),
+    },
+)
+
 ROOT = Table(
     "",
     {
@@ -288,6 +313,7 @@ ROOT = Table(
                 ),
             },
         ),
+        "call": Named("What the application may ask.", k.name("function"), _CALL, most=32),
         "cloud": _CLOUD,
         "results": Named("Tables of results.", k.name("table"), _RESULTS, most=16),
         "egress": Named("Features that may leave.", k.name("feature"), _EGRESS, most=32),

@@ -61,6 +61,23 @@ class CloudPhaseSpec:
 
 
 @dataclass(frozen=True)
+class CallSpec:
+    """A function that apps may call: types of its arguments and of its answer, words of ``[call]``.
+
+    Attributes:
+        arguments: by position.
+        returns: of the answer.
+        limits: of one call.
+        keep: rows that it appends and features that it sends stay.
+    """
+
+    arguments: tuple[str, ...] = ()
+    returns: str = "any"
+    limits: PhaseLimits = field(default_factory=PhaseLimits)
+    keep: bool = False
+
+
+@dataclass(frozen=True)
 class TaskSpec:
     """What a task's task.toml says; docs/reference/task-toml.md is the reference.
 
@@ -94,6 +111,7 @@ class TaskSpec:
         pages: that the triggers name.
         states: that the triggers name.
         cloud: what the server runs of it; None: nothing.
+        calls: what apps may ask, by function.
     """
 
     name: str
@@ -125,6 +143,7 @@ class TaskSpec:
     pages: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
     cloud: CloudPhaseSpec | None = None
+    calls: dict[str, CallSpec] = field(default_factory=dict)
 
     def catalog(self) -> Catalog:
         """The declared events, pages and states, beside what every catalogue has.
@@ -155,7 +174,7 @@ WHEN_FULL = ("coalesce", "drop_oldest", "drop_new")
 PAST = ("ignored", "warmed", "delivered")
 PHASES = ("preprocess", "execute", "postprocess")
 # Of TaskSpec's members, those that a manifest says in another form.
-_CONVERTED = {"triggers", "when_full", "past", "events", "cloud"}
+_CONVERTED = {"triggers", "when_full", "past", "events", "cloud", "calls"}
 
 
 def _plain() -> list[str]:
@@ -203,6 +222,17 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
         if c
         else ("", "", "", "", (0, 0), 0)
     )
+    types = _core.task.CALL_TYPES
+    out["calls"] = [
+        (
+            name,
+            [types.index(kind) for kind in call.arguments],
+            types.index(call.returns),
+            (call.limits.wall_ms, call.limits.cpu_ms),
+            call.keep,
+        )
+        for name, call in spec.calls.items()
+    ]
     return out
 
 
@@ -223,6 +253,7 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
             expires_ts=expires,
         )
     question, module, function, answers, limits, heap = given["cloud"]
+    types = _core.task.CALL_TYPES
     return TaskSpec(
         cloud=CloudPhaseSpec(question, module, function, answers, PhaseLimits(*limits), heap)
         if question
@@ -243,5 +274,11 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
                 EventKind(kind), {f: (ColumnType(of), Sensitivity(label)) for f, of, label in fields}
             )
             for name, kind, fields in given["events"]
+        },
+        calls={
+            name: CallSpec(
+                tuple(types[kind] for kind in arguments), types[returns], PhaseLimits(*limits_of), keep
+            )
+            for name, arguments, returns, limits_of, keep in given["calls"]
         },
     )

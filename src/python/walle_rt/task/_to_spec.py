@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from .. import _core
 from .._core import names
 from ..errors import ArgumentError
 from ..stream import (
@@ -23,6 +24,7 @@ from ._schema import PHASES as SECTIONS
 from ._spec import (
     PAST,
     WHEN_FULL,
+    CallSpec,
     CloudPhaseSpec,
     EventDecl,
     PhaseLimits,
@@ -67,6 +69,7 @@ def spec_of(reader: Reader) -> TaskSpec:
         events={name: _event(name, table) for name, table in v["events"].items()},
         pages=v["catalog"]["pages"],
         states=v["catalog"]["states"],
+        calls={name: _call(table) for name, table in v["call"].items()},
     )
     spec = replace(spec, cloud=_cloud(reader, spec))
     spec.triggers.update(_triggers(reader, spec))
@@ -138,6 +141,16 @@ def _cloud(reader: Reader, spec: TaskSpec) -> CloudPhaseSpec | None:
         given["answers"],
         PhaseLimits(given["wall_ms"], given["cpu_ms"]),
         given["heap_bytes"],
+    )
+
+
+def _call(given: dict[str, Any]) -> CallSpec:
+    types = _core.task.CALL_TYPES
+    return CallSpec(
+        tuple(types[number] for number in given["arguments"]),
+        types[given["returns"]],
+        PhaseLimits(given["wall_ms"], given["cpu_ms"]),
+        given["keep"],
     )
 
 

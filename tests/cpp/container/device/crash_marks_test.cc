@@ -149,7 +149,7 @@ TEST(CrashMarks, DamageIsForgotten) {
   for (int i = 0; i < 100; ++i) {
     Mark mark = now.claim("t" + std::to_string(i));
     if (now.deaths.phase) {
-      EXPECT_LE(*now.deaths.phase, Phase::results);
+      EXPECT_LE(*now.deaths.phase, Phase::call);
     }
     mark.begin(Phase::main);
     mark.end();

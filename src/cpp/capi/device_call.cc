@@ -1,0 +1,56 @@
+// walle_device_call: what an application asks a task.
+#include <cmath>
+
+#include "capi/device_handle.h"
+#include "capi/guard.h"
+#include "capi/vm_result.h"
+#include "walle/device.h"
+
+using walle::Status;
+using walle::capi::guarded;
+using walle::capi::null_argument;
+
+namespace {
+
+constexpr const char* kCall = "walle_device_call";
+
+// Seconds; a year is for ever.
+walle::Result<std::optional<std::chrono::microseconds>> patience_of(double timeout) {
+  constexpr double kLongest = 3.2e7;
+  if (std::isnan(timeout) || timeout < 0)
+    return walle::argument_error("a timeout that is negative or no number", "seconds, or 0 for none", kCall,
+                                 "pass 0");
+  if (timeout == 0) return std::optional<std::chrono::microseconds>();
+  return std::optional(std::chrono::microseconds(static_cast<int64_t>(std::min(timeout, kLongest) * 1e6)));
+}
+
+}  // namespace
+
+extern "C" {
+
+walle_status_t walle_device_call(walle_device_t* device, const char* task, const char* function,
+                                 const walle_vm_value_t* arguments, size_t count, double timeout,
+                                 walle_vm_result_t** result, walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    if (!device || !task || !function || !result || (count != 0 && !arguments))
+      return null_argument(!device     ? "device"
+                           : !task     ? "task"
+                           : !function ? "function"
+                           : !result   ? "result"
+                                       : "arguments",
+                           kCall);
+    *result = nullptr;
+    WALLE_ASSIGN(const auto patience, patience_of(timeout));
+    std::vector<walle::vm::Value> values;
+    for (size_t i = 0; i < count; ++i) {
+      WALLE_ASSIGN(values.emplace_back(), walle::capi::read_value(arguments[i]));
+    }
+    WALLE_ASSIGN(walle::vm::Value answer, device->device->call(task, function, values, patience));
+    auto made = std::make_unique<walle_vm_result_t>();
+    made->value = std::make_unique<walle::capi::PlainValue>(std::move(answer));
+    *result = made.release();
+    return {};
+  });
+}
+
+}  // extern "C"
