@@ -16,10 +16,13 @@ std::shared_ptr<Vm> open_vm(const std::string& path) {
       unwrap(without_python([&] { return Vm::open(path, container::host_calls()); })));
 }
 
-py::bytes compile(const Vm& self, const std::vector<GivenSource>& sources) {
+std::pair<py::bytes, std::vector<std::string>> compile(const Vm& self,
+                                                       const std::vector<GivenSource>& sources) {
   std::vector<vm::Source> plain;
   for (const auto& [name, file, text, package] : sources) plain.push_back({name, file, text, package});
-  return unwrap(without_python([&] { return self.compile(plain); }));
+  std::vector<std::string> log;
+  const std::string code = unwrap(without_python([&] { return self.compile(plain, &log); }));
+  return {py::bytes(code), std::move(log)};
 }
 
 }  // namespace
@@ -32,7 +35,8 @@ void bind_vm_library(py::module_& m) {
       .def_property_readonly("python", &Vm::python)
       .def_property_readonly("library", &Vm::library)
       .def("compile", compile, py::arg("sources"),
-           "The bytecode container of [(name, file, text, package)].");
+           "The bytecode container of [(name, file, text, package)], and the compiler's lines: 'file:1: "
+           "SyntaxWarning: ...'.");
 }
 
 }  // namespace walle::pybind

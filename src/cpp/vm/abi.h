@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define WVM_ABI 4u
+#define WVM_ABI 5u
 #define WVM_MAX_RANK 8
 #define WVM_MAX_HOST_ARGS 16
 
@@ -327,8 +327,9 @@ typedef struct wvm_api {
   /* Up to `room` names; each is the caller's to free(). Return how many there are. */
   size_t (*bundle_modules)(const wvm_bundle*, const char** names, size_t room);
   size_t (*library_modules)(const char** names, size_t room); /* built-in modules included */
-  /* Full flavour only; NULL in the device flavour. Errors as a failed result. */
-  int (*compile)(const wvm_source* sources, size_t count, wvm_blob* blob, wvm_result* failure);
+  /* Full flavour only; NULL in the device flavour. Errors as a failed result. Warnings are lines of the log,
+   * "file:line: SyntaxWarning: text", for `user`. */
+  int (*compile)(const wvm_source* sources, size_t count, void* user, wvm_blob* blob, wvm_result* failure);
   void (*release_blob)(wvm_blob*);
 } wvm_api;
 

@@ -140,7 +140,7 @@ Error task_error(const Failure& failure, Text where) {
                           "correct the task's source");
 }
 
-Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
+Result<std::string> Vm::compile(const std::vector<Source>& sources, std::vector<std::string>* log) const {
   WALLE_TRY(refuse_forked_child("Vm::compile"));
   if (!can_compile()) {
     return backend_error({"the ", flavour(), " VM"}, "the full VM, which has a compiler", "Vm::compile",
@@ -155,8 +155,11 @@ Result<std::string> Vm::compile(const std::vector<Source>& sources) const {
                      .is_package = s.is_package});
   wvm_blob blob{};
   wvm_result failure{};
+  TaskContext context;
+  if (log != nullptr) context.log = [&](base::LogLevel, std::string_view line) { log->emplace_back(line); };
   int status = -1;
-  run_on_thread(kCompilerStack, [&] { status = api_->compile(plain.data(), plain.size(), &blob, &failure); });
+  run_on_thread(kCompilerStack,
+                [&] { status = api_->compile(plain.data(), plain.size(), &context, &blob, &failure); });
   if (status != 0) {
     const Outcome outcome = incoming(failure);
     api_->release_result(&failure);

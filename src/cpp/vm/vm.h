@@ -36,8 +36,9 @@ class Vm {
 
   // Full flavour: sources to the bytes of a bundle. A syntax error comes back as a task error with file and
   // line. Runs on a thread of its own with a large stack, because the compiler recurses with the nesting of
-  // the source.
-  Result<std::string> compile(const std::vector<Source>& sources) const;
+  // the source. What it warns of are lines of `log`: "main.py:3: SyntaxWarning: ...".
+  Result<std::string> compile(const std::vector<Source>& sources,
+                              std::vector<std::string>* log = nullptr) const;
 
   std::span<const HostCall> host_calls() const { return calls_; }
   // One flag per host call: named as "walle.kv.get", or its whole module as "walle.kv". An unknown name is an

@@ -66,6 +66,21 @@ def test_init_writes_over_nothing(visits: Path, tmp_path: Path) -> None:
     assert Task(tmp_path / "My Task").spec.name == "mine"
 
 
+def test_what_the_compiler_warns_of_is_a_finding(visits: Path) -> None:
+    file = visits / "main.py"
+    file.write_text('PATTERN = "\\d"\n' + file.read_text() + "\nassert (PATTERN, 1)\n")
+    last = len(file.read_text().splitlines())
+    told = answer("task", "lint", visits)
+    assert told["errors"] == 0
+    assert [(m["file"], m["line"], m["error"]) for m in told["mistakes"]] == [
+        ("main.py", 1, False),
+        ("main.py", last, False),
+    ]
+    done = run_walle("task", "compile", visits, "-o", visits / "x.wtask")
+    assert f"[at main.py, line {last}]" in done.stdout and "assertion is always true" in done.stdout
+    assert done.stderr == "" and (visits / "x.wtask").is_file()
+
+
 def test_lint_shows_every_mistake(visits: Path) -> None:
     edit(visits / "task.toml", "wall_ms", "wal_ms")
     edit(visits / "main.py", "def main(event)", "def mian(event)")

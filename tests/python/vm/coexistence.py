@@ -23,7 +23,7 @@ import warnings
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
-ABI = 4
+ABI = 5
 INT = 2
 
 
@@ -121,7 +121,7 @@ class Api(ctypes.Structure):
         ("bundle_release", CFUNCTYPE(None, c_void_p)),
         ("bundle_modules", c_void_p),
         ("library_modules", c_void_p),
-        ("compile", CFUNCTYPE(c_int, POINTER(Source), c_size_t, POINTER(Blob), POINTER(Result))),
+        ("compile", CFUNCTYPE(c_int, POINTER(Source), c_size_t, c_void_p, POINTER(Blob), POINTER(Result))),
         ("release_blob", CFUNCTYPE(None, POINTER(Blob))),
     )
 
@@ -151,7 +151,10 @@ class Library:
         """A bundle with one module, main."""
         blob, failure = Blob(), Result()
         source = Source(b"main", b"main.py", text, len(text), 0)
-        check(self.api.compile(byref(source), 1, byref(blob), byref(failure)) == 0, failure.failure.message)
+        check(
+            self.api.compile(byref(source), 1, None, byref(blob), byref(failure)) == 0,
+            failure.failure.message,
+        )
         data = ctypes.string_at(blob.data, blob.size)
         self.api.release_blob(byref(blob))
         return data

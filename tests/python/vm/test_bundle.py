@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from walle_rt import ArgumentError, TaskError
-from walle_rt.vm import VM, Isolate, TaskBundle
+from walle_rt.vm import VM, Isolate, SourceWarning, TaskBundle
 
 HEADER = 44
 SOURCE = """
@@ -49,6 +49,37 @@ def good(vm: VM) -> bytes:
 def resealed(data: bytes) -> bytes:
     """The same bytes with a matching checksum, so that the structural verifier is what refuses."""
     return data[:40] + struct.pack("<I", zlib.crc32(data[HEADER:])) + data[HEADER:]
+
+
+# Source, and what the compiler warns of in its second line.
+WARNED = {
+    "escape": (r're.findall("\d+", "1")', r"invalid escape sequence '\d'"),
+    "escape in bytes": (r'b"\d"', r"invalid escape sequence '\d'"),
+    "octal": (r'"\777"', r"invalid octal escape sequence '\777'"),
+    "is": ("n is 5", '"is" with \'int\' literal. Did you mean "=="?'),
+    "is not": ("n is not 'a'", '"is not" with \'str\' literal. Did you mean "!="?'),
+    "assert": ("[] or 0\nassert (1, 2)", "assertion is always true, perhaps remove parentheses?"),
+    "call": ("1(2)", "'int' object is not callable; perhaps you missed a comma?"),
+    "index": ("(1)['a']", "'int' object is not subscriptable; perhaps you missed a comma?"),
+    "number": ("1and 2", "invalid decimal literal"),
+}
+
+
+@pytest.mark.parametrize("what", WARNED)
+def test_what_the_compiler_warns_of_is_told_with_file_and_line(vm: VM, what: str) -> None:
+    line, text = WARNED[what]
+    bundle = TaskBundle.from_source({"main": "n = 1\n" + line + "\n", "other": "n = 2\n"}, vm)
+    number = 2 + line.count("\n")
+    assert bundle.warnings == (SourceWarning("main.py", number, text),)
+    assert TaskBundle(bundle.data, vm).warnings == ()
+
+
+def test_warnings_of_many_files_and_lines_come_in_order(vm: VM) -> None:
+    text = "n = 1\ntry:\n    pass\nfinally:\n    n is 5\n" + "n is 5\n" * 300
+    found = TaskBundle.from_source({"a": text, "b.c": text}, vm).warnings
+    assert [(w.file, w.line) for w in found] == [
+        (file, line) for file in ("a.py", "b/c.py") for line in [5, *range(6, 306)]
+    ]
 
 
 def test_folder_with_packages(vm: VM, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from ..errors import TaskError
 from ..task import Mistake, Task, check
+from ..task._mistakes import of_compiler
 from ..task._new import new_task
 from ..vm import TaskBundle
 from .console import emit_json, file_size, out, size_text
@@ -89,6 +90,7 @@ def compile_(
     if json_:
         emit_json(
             {
+                "warnings": [_told(of_compiler(warning)) for warning in bundle.warnings],
                 "output": str(output),
                 "bytes": size,
                 "modules": bundle.modules,
@@ -97,5 +99,7 @@ def compile_(
             }
         )
         return
+    for warning in bundle.warnings:
+        out.print(f"warning: {of_compiler(warning)}")
     files = f", {len(resources)} other files" if resources else ""
     out.print(f"{output}: {len(bundle.modules)} modules{files}, {size_text(size)}, for {bundle.vm.id}")

@@ -5,6 +5,7 @@ declared.
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator
 
 from ..vm.sources import Sources
@@ -49,7 +50,11 @@ def check_code(
 def _parsed(reader: Reader, sources: Sources) -> Iterator[tuple[str, ast.Module]]:
     for name, (file, text, _) in sources.modules.items():
         try:
-            yield name, ast.parse(text, file)
+            # What the host's Python would warn of on stderr, the VM's compiler says as a finding.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text, file)
+            yield name, tree
         except (SyntaxError, ValueError, RecursionError) as error:
             line = getattr(error, "lineno", None) or 1
             what = getattr(error, "msg", None) or str(error)

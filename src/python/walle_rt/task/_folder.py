@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from fnmatch import fnmatchcase
@@ -17,7 +18,7 @@ from ..vm.library import host_calls
 from ..vm.sources import Sources
 from ._code import check_code
 from ._graphs import check_graphs
-from ._mistakes import Mistake, one_of, raise_first
+from ._mistakes import Mistake, of_compiler, one_of, raise_first
 from ._package import FileKind, Package, PackageFile, PackedTask
 from ._read import FILE, Reader, read_text
 from ._spec import TaskSpec
@@ -85,7 +86,7 @@ class Task:
             BackendError: the VM library is missing.
         """
         vm = self._checked(vm or VM())
-        code = TaskBundle._bytecode(self._sources, vm)
+        code, _ = TaskBundle._bytecode(self._sources, vm)
         TaskBundle(code, vm)  # what a device would refuse is not published
         cloud = self._cloud_parts(vm)
         parts = [(_core.package.CODE, code, FileKind.CODE)]
@@ -117,7 +118,7 @@ class Task:
         """What the server alone gets: the code of its half, and files that task.toml keeps from devices."""
         if self.spec.cloud is None:
             return []
-        code = TaskBundle._bytecode(Sources({**self._sources.modules, **self._cloud.modules}), vm)
+        code, _ = TaskBundle._bytecode(Sources({**self._sources.modules, **self._cloud.modules}), vm)
         TaskBundle(code, vm)
         files = [(name, data, FileKind.CLOUD) for name, data in self._cloud.resources.items()]
         return [(_core.package.CLOUD_CODE, code, FileKind.CLOUD), *files]
@@ -181,6 +182,7 @@ class _Check:
         self._read_files(self._reader.values["resources"])
         library = VM().library if VM.available() else []
         check_code(self._reader, self.spec, self.sources, self.cloud, library, host_calls())
+        self._compile()
         self._check_model()
         check_graphs(self._reader, self.spec, self.sources.resources)
         if not any(m.error for m in self.mistakes):
@@ -230,6 +232,14 @@ class _Check:
                 self._reader.wrong(("cloud", "resources"), given, "patterns of files that are there", hint)
             for name in found:
                 self.cloud.resources[name] = self.sources.resources.pop(name)
+
+    def _compile(self) -> None:
+        """What the VM's compiler warns of; what it refuses is said by whoever compiles."""
+        if not VM.available() or any(m.error and m.file != FILE for m in self.mistakes):
+            return
+        with contextlib.suppress(Error):
+            _, warnings = TaskBundle._bytecode(Sources({**self.sources.modules, **self.cloud.modules}), VM())
+            self.mistakes += [of_compiler(warning) for warning in warnings]
 
     def _check_model(self) -> None:
         name = self.spec.execute_model

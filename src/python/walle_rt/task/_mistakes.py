@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..errors import TaskError, compose
+from ..vm import SourceWarning
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,18 @@ class Mistake:
     def __str__(self) -> str:
         """One line, as the messages of errors are."""
         return compose(self.given, self.expected, self.where, self.next_step)
+
+
+def of_compiler(warning: SourceWarning) -> Mistake:
+    """What the compiler warns of, which is surely not meant."""
+    return Mistake(
+        warning.file,
+        warning.line,
+        warning.text,
+        "code that does what it reads like",
+        "correct the line",
+        error=False,
+    )
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ read-only memoryview, and a memoryview of native memory that a task returns is a
 
 from __future__ import annotations
 
-from .bundle import TaskBundle
+from .bundle import SourceWarning, TaskBundle
 from .failure import Frame, LimitExceeded, TaskFailed
 from .failure import raise_failure as _raise_failure  # noqa: F401 (the native module raises with it)
 from .isolate import Isolate, IsolateStats
@@ -30,6 +30,7 @@ __all__ = [
     "IsolateStats",
     "LimitExceeded",
     "Limits",
+    "SourceWarning",
     "TaskBundle",
     "TaskFailed",
     "library_path",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import _core
@@ -12,8 +14,23 @@ from ..errors import ArgumentError, ResourceError, TaskError
 from .library import VM
 from .sources import Sources
 
+# As CPython writes a warning.
+_WARNING = re.compile(r"(.*?):(\d+): SyntaxWarning: (.*)", re.DOTALL)
+
 # Whether these bytes come from somebody the host trusts: compares a signature that lies beside them.
 Verify = Callable[[bytes], bool]
+
+
+@dataclass(frozen=True)
+class SourceWarning:
+    """What the compiler takes for a mistake and compiles all the same, as ``x is 5``.
+
+    ``file`` is relative to the task's folder, ``line`` counts from 1.
+    """
+
+    file: str
+    line: int
+    text: str
 
 
 class TaskBundle:
@@ -21,7 +38,10 @@ class TaskBundle:
 
     Attributes:
         vm: the library that opened it.
+        warnings: what the compiler said of the sources; of a bundle that was opened nothing.
     """
+
+    warnings: tuple[SourceWarning, ...] = ()
 
     def __init__(self, data: bytes, vm: VM | None = None, *, verify: Verify | None = None) -> None:
         """Check `data` and open it.
@@ -88,7 +108,7 @@ class TaskBundle:
 
         Raises:
             TaskError: a syntax error, with file and line.
-            ArgumentError: a module is named like one of the library.
+            ArgumentError: a module is named like one of the library, or as none can be named.
         """
         return TaskBundle._compile(Sources.of(modules, resources or {}), vm)
 
@@ -97,7 +117,7 @@ class TaskBundle:
         sources: Sources, vm: VM | None, *, keep: bool = False, manifest: bytes | None = None
     ) -> TaskBundle:
         vm = vm or VM()
-        data = TaskBundle._bytecode(sources, vm)
+        data, warnings = TaskBundle._bytecode(sources, vm)
         texts = {file: text for file, text, _ in sources.modules.values()}
         parts = dict(sources.resources)
         if manifest is not None:
@@ -108,11 +128,12 @@ class TaskBundle:
             data = _core.vm.Bundle.pack(data, list(parts.items()))
         bundle = TaskBundle(data, vm)
         bundle._native.keep_sources(texts)
+        bundle.warnings = warnings
         return bundle
 
     @staticmethod
-    def _bytecode(sources: Sources, vm: VM) -> bytes:
-        """The bytecode container alone."""
+    def _bytecode(sources: Sources, vm: VM) -> tuple[bytes, tuple[SourceWarning, ...]]:
+        """The bytecode container alone, and what the compiler warned of."""
         for name, (file, *_) in sources.modules.items():
             if name in vm._native.library:
                 raise ArgumentError.of(
@@ -121,7 +142,10 @@ class TaskBundle:
                     "TaskBundle.compile",
                     "rename it: the library's module would be imported instead",
                 )
-        return vm._native.compile([(name, *rest) for name, rest in sources.modules.items()])
+        code, log = vm._native.compile([(name, *rest) for name, rest in sources.modules.items()])
+        found = [match for line in log if (match := _WARNING.fullmatch(line))]
+        # Each once: the compiler writes the body of a `finally` twice.
+        return code, tuple(dict.fromkeys(SourceWarning(m[1], int(m[2]), m[3]) for m in found))
 
     @staticmethod
     def load(

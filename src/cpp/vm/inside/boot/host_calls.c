@@ -123,6 +123,7 @@ static PyObject* host_call(PyObject* self, PyObject* const* args, Py_ssize_t cou
     }
     object = answer(status, &result);
   }
+  if (isolate->leaving | isolate->leaving_tensors) wvm_values_left(isolate);
   if (arena != NULL) wvm_arena_free(arena);
   return object;
 }

@@ -237,7 +237,8 @@ static PyObject* importer_log(PyObject* self, PyObject* const* args, Py_ssize_t 
   const char* text = PyUnicode_AsUTF8AndSize(args[1], &size);
   if (text == NULL || (level == -1 && PyErr_Occurred())) return NULL;
   const wvm_isolate* isolate = wvm_current;
-  if (isolate != NULL) wvm_host_table()->log(isolate->user, (int)level, text, (size_t)size);
+  if (isolate != NULL && isolate->user != NULL)
+    wvm_host_table()->log(isolate->user, (int)level, text, (size_t)size);
   Py_RETURN_NONE;
 }
 

@@ -242,6 +242,7 @@ static void finish(wvm_isolate* isolate, PyObject* object, wvm_result* result) {
   } else {
     wvm_fail(isolate, result);
   }
+  if (isolate->leaving | isolate->leaving_tensors) wvm_values_left(isolate);
   Py_XDECREF(object); /* may run destructors of the task, which may be cut short */
   /* Unwinding skips the end of an except block, too: what it was handling must not be there for the next call
    * to raise again. */
@@ -324,8 +325,8 @@ void wvm_read_stats(const wvm_isolate* isolate, wvm_stats* stats) {
 }
 
 #if WALLE_VM_FULL
-int wvm_compile(const wvm_source* sources, size_t count, wvm_blob* blob, wvm_result* failure) {
-  wvm_isolate* isolate = wvm_create(NULL, failure);
+int wvm_compile(const wvm_source* sources, size_t count, void* user, wvm_blob* blob, wvm_result* failure) {
+  wvm_isolate* isolate = wvm_create(user, failure);
   if (isolate == NULL) return -1;
   int status = enter(isolate, failure);
   if (status == 0) {

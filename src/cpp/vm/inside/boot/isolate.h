@@ -14,7 +14,7 @@ void wvm_release_result(wvm_result* result);
 void wvm_read_stats(const wvm_isolate* isolate, wvm_stats* stats);
 #if WALLE_VM_FULL
 void wvm_run_source(wvm_isolate* isolate, const wvm_source* source, wvm_result* result);
-int wvm_compile(const wvm_source* sources, size_t count, wvm_blob* blob, wvm_result* failure);
+int wvm_compile(const wvm_source* sources, size_t count, void* user, wvm_blob* blob, wvm_result* failure);
 #endif
 
 #endif

@@ -8,6 +8,8 @@ static int write_module(wvm_writer* w, const wvm_source* source, int library) {
                            .cf_feature_version = PY_MINOR_VERSION};
   PyObject* file = PyUnicode_FromString(source->file);
   if (file == NULL) return -1;
+  /* What was warned of in another file, in the same line, is warned of again. */
+  _PyInterpreterState_GET()->warnings.filters_version++;
   PyObject* code = strlen(source->text) == source->size
                        ? Py_CompileStringObject(source->text, file, Py_file_input, &flags, library ? 2 : 0)
                        : PyErr_Format(PyExc_SyntaxError, "source contains a null byte");

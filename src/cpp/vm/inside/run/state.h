@@ -21,6 +21,9 @@
 #include <internal/pycore_pystate.h>
 #include "vm/abi.h"
 
+/* Of the values of one call that leave. */
+enum { WVM_MAX_TENSORS = 10000 };
+
 /* Isolate state; above zero: a wvm_reason, the task is unwinding. kNudged: running, and the host wants to be
  * asked. */
 enum { kIdle = 0, kRunning = -1, kNudged = -2 };
@@ -73,8 +76,9 @@ struct wvm_isolate {
   /* Calls must not fail: its modules and types are being taken apart, or the exception that ends it is made.
    */
   int ending, raising;
-  size_t leaving; /* bytes of the value that is being converted for the host */
-  int charging;   /* tensors that enter now were made for the task: answers of host calls */
+  size_t leaving;      /* bytes of the values that are being converted for the host */
+  int leaving_tensors; /* how many are in them */
+  int charging;        /* tensors that enter now were made for the task: answers of host calls */
   /* Whose host call the host was in when it called this one on the same thread; leaving goes back there. */
   struct wvm_isolate* outer;
 };

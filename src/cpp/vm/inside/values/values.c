@@ -61,7 +61,7 @@ PyObject* wvm_to_python(const wvm_value* value) {
 
 static int from_python(PyObject* object, wvm_value* value, void** arena, int depth);
 
-/* Counted against the task's heap limit until the conversion ends: a part that is named often is copied as
+/* Counted against the task's heap limit until wvm_values_left(): a part that is named often is copied as
  * often. */
 static void* take(void** arena, size_t size) {
   if (wvm_charge(size, 0) < 0) return NULL; /* finalisers could change what is being converted */
@@ -122,9 +122,18 @@ static int long_from(PyObject* object, wvm_value* value) {
   return 0;
 }
 
+/* The host makes an array of each, in 35 us: when the task has ended, and no limit counts any more. */
+static int count_tensor(void) {
+  if (++wvm_current->leaving_tensors <= WVM_MAX_TENSORS) return 0;
+  PyErr_Format(PyExc_ValueError, "values that leave a task hold at most %d tensors and views of buffers",
+               WVM_MAX_TENSORS);
+  return -1;
+}
+
 /* A view of all bytes of a native buffer shares it; any other view of bytes is copied. */
 static int view_from(PyObject* object, wvm_value* value, void** arena) {
   Py_buffer view;
+  if (count_tensor() < 0) return -1;
   if (PyObject_GetBuffer(object, &view, PyBUF_FULL_RO) < 0) return -1; /* a released view says so */
   PyObject* exporter = PyMemoryView_GET_BASE(object);
   wvm_tensor* tensor = exporter && wvm_is_tensor(exporter) ? ((tensor_object*)exporter)->view.tensor : NULL;
@@ -148,6 +157,7 @@ static int view_from(PyObject* object, wvm_value* value, void** arena) {
 /* A view that is not dense leaves as a copy, which is counted while the conversion lasts. */
 static int tensor_from(PyObject* object, wvm_value* value, void** arena) {
   const tensor_object* self = (tensor_object*)object;
+  if (count_tensor() < 0) return -1;
   if (!wvm_is_dense(&self->view)) {
     const size_t bytes = (size_t)wvm_elements(&self->view) * wvm_dtypes[wvm_dtype_of(self)].size;
     if (wvm_charge(bytes, 0) < 0) return -1;
@@ -199,10 +209,11 @@ static int from_python(PyObject* object, wvm_value* value, void** arena, int dep
 }
 
 int wvm_from_python(PyObject* object, wvm_value* value, void** arena) {
-  const int status = from_python(object, value, arena, 0);
-  if (wvm_current->leaving != 0) {
-    wvm_discharge(wvm_current->leaving);
-    wvm_current->leaving = 0;
-  }
-  return status;
+  return from_python(object, value, arena, 0);
+}
+
+void wvm_values_left(wvm_isolate* isolate) {
+  if (isolate->leaving != 0) wvm_discharge(isolate->leaving);
+  isolate->leaving = 0;
+  isolate->leaving_tensors = 0;
 }

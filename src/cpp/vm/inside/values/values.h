@@ -7,8 +7,10 @@
 
 PyObject* wvm_to_python(const wvm_value* value);
 /* Tensors in `value` are borrowed from `object`; whoever keeps the value longer retains them first (isolate.c
- * does). What is copied lies in `arena`. -1 with an exception set, also when the task is to stop. */
+ * does). What is copied lies in `arena`, and counts as the task's memory until wvm_values_left(). -1 with an
+ * exception set, also when the task is to stop. */
 int wvm_from_python(PyObject* object, wvm_value* value, void** arena);
+void wvm_values_left(wvm_isolate* isolate);
 
 static inline PyObject* wvm_number_to_python(const wvm_value* value) {
   if (value->kind == WVM_FLOAT) return PyFloat_FromDouble(value->as.real);
