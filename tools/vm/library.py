@@ -7,8 +7,10 @@ Replacements name their anchors; a missing one ends the build.
 
 from __future__ import annotations
 
+import io
 import re
 import sys
+import tokenize
 from pathlib import Path
 
 import library_trims
@@ -33,6 +35,7 @@ STANDARD = [
     "csv",
     "dataclasses",
     "datetime",
+    "fnmatch",
     "fractions",
     "functools",
     "graphlib",
@@ -56,6 +59,7 @@ STANDARD = [
     "re._parser",
     "reprlib",
     "secrets",
+    "shlex",
     "statistics",
     "string",
     "struct",
@@ -119,6 +123,20 @@ def check_imports(texts: dict[str, str], built_in: set[str]) -> None:
             )
 
 
+def check_names(texts: dict[str, str], own_os: str) -> None:
+    """End the build where a module takes from `os` what ours has not, or asks for its own file."""
+    there = set(re.findall(r"^(?:def |class )?(\w+)(?:\(| = )", own_os, re.MULTILINE)) | {"urandom"}
+    for name, text in texts.items():
+        # Tokens and not a tree: the Python that builds may be older than the syntax.
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+        for before, dot, token in zip(tokens, tokens[1:], tokens[2:], strict=False):
+            missing = "__file__" if before.string == "__file__" else ""
+            if (before.string, dot.string) == ("os", ".") and token.string not in there:
+                missing = f"os.{token.string}"
+            if missing:
+                raise SystemExit(f"{name}, line {before.start[0]}: {missing}, which the VM has not; edit it")
+
+
 def adapted(name: str, text: str, own: Path) -> str:
     """The module's text after its edits. SystemExit: what they look for is not there."""
     text = apply({"library": EDITS, "trims": library_trims.EDITS}, name, text)
@@ -147,6 +165,7 @@ def main() -> int:
             lines.append(f"{name} {target} {int(is_package)}\n")
     inittab = (own.parent / "inside" / "boot" / "inittab.c").read_text(encoding="utf-8")
     check_imports(texts, set(re.findall(r"X\((\w+)\)", inittab)))
+    check_names({name: texts[name] for name in STANDARD}, texts["os"])
     (out / "list.txt").write_text("".join(lines))
     return 0
 

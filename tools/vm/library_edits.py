@@ -120,6 +120,43 @@ EDITS = [
         insert_before("typing", "class ForwardRef(_Final, _root=True):", LOOKUP_FORWARD),
     ),
     *because(
+        "a date without a year warns, and names the folder of the file that it skips",
+        replace(
+            "_strptime", "skip_file_prefixes=(os.path.dirname(__file__),))", "skip_file_prefixes=('<',))"
+        ),
+    ),
+    *because(
+        "there are no folders and no processes",
+        remove("contextlib", "import os\n"),
+        replace("contextlib", '"aclosing",\n           "chdir"]', '"aclosing"]'),
+        remove("shlex", "import os\n"),
+    ),
+    *because(
+        "there are no paths, whose case would be as the system's",
+        *(remove("fnmatch", f"{line}\n") for line in ("import os", "import posixpath")),
+        replace("fnmatch", "    name = os.path.normcase(name)\n    pat = os.path.normcase(pat)\n", ""),
+        replace("fnmatch", "    pat = os.path.normcase(pat)\n", ""),
+        replace(
+            "fnmatch",
+            """\
+    if os.path is posixpath:
+        # normcase on posix is NOP. Optimize it away from the loop.
+        for name in names:
+            if match(name):
+                result.append(name)
+    else:
+        for name in names:
+            if match(os.path.normcase(name)):
+                result.append(name)
+""",
+            """\
+    for name in names:
+        if match(name):
+            result.append(name)
+""",
+        ),
+    ),
+    *because(
         "there is no module decimal, so no number is one",
         *(
             replace(
@@ -195,6 +232,15 @@ REGIONS = [
     Region("base64", "def main():\n", "if __name__ == '__main__':\n"),
     Region("calendar", "def main(args=None):\n", 'if __name__ == "__main__":\n'),
     Region("random", "def _test_generator(n, func, args):\n", "if __name__ == '__main__':\n"),
+    Region("shlex", "def _print_tokens(lexer):\n"),
+    # There are no folders and no files.
+    Region("contextlib", "class chdir(AbstractContextManager):\n"),
+    Region(
+        "shlex",
+        "        # This implements cpp-like semantics",
+        "    def error_leader(",
+        "        return (newfile, open(newfile))\n\n",
+    ),
     # inspect.getattr_static without inspect.
     Region(
         "typing",

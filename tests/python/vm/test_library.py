@@ -11,7 +11,7 @@ import pytest
 from fresh import fresh_call
 
 from walle_rt import ArgumentError
-from walle_rt.vm import VM, Isolate, TaskBundle
+from walle_rt.vm import VM, Isolate, TaskBundle, TaskFailed
 from walle_rt.vm.pool import Pool
 
 # One script per module: imports it and asserts what its documentation promises.
@@ -392,6 +392,15 @@ CHECKS: dict[str, str] = {
         "except struct.error: pass\n"
         "else: assert 0"
     ),
+    "fnmatch": (
+        "assert fnmatch.fnmatch('a/B.txt', 'a/[A-C].t*') and not fnmatch.fnmatch('B', 'b')\n"
+        "assert fnmatch.filter(['a.py', 'b.txt'], '*.py') == ['a.py']\n"
+        "assert fnmatch.fnmatchcase('x', '?') and 'a' in fnmatch.translate('a*')\n"
+    ),
+    "shlex": (
+        "assert shlex.split(\"a 'b c' d#e\") == ['a', 'b c', 'd#e'] and shlex.quote('a b') == \"'a b'\"\n"
+        "assert shlex.join(['a b', 'c']) == \"'a b' c\" and list(shlex.shlex('x=1')) == ['x', '=', '1']\n"
+    ),
     "textwrap": (
         "assert textwrap.wrap('aa bb cc', 5) == ['aa bb', 'cc'] "
         "and textwrap.dedent('  a\\n  b') == 'a\\nb' and textwrap.indent('a\\nb', '> ') == '> a\\n> b'\n"
@@ -591,6 +600,10 @@ def test_absent(isolate: Isolate, name: str) -> None:
         ("requests", "nothing but host calls"),
         ("pathlib", "walle.kv keeps state"),
         ("asyncio", "one call on one thread"),
+        ("argparse", "no command line"),
+        ("html", "str.replace"),
+        ("zlib", "base64"),
+        ("tomllib", "json and csv"),
         ("nonsense", ""),
     ],
 )
@@ -602,6 +615,28 @@ def test_an_absent_module_says_what_there_is_instead(task: Any, name: str, hint:
         text, missing = task(source, **limits).call("f")
         assert text.startswith(f"no module named '{missing}' in this VM") and hint in text
         assert missing == name.partition(".")[0] and (hint != "") == (": " in text)
+
+
+# What is asked for like files: the error's text has what there is instead.
+FILES = {
+    "open('a')": "NameError: name 'open' is not defined in this VM: there are no files; walle.kv",
+    "__import__('os').path": "AttributeError: module 'os' has no attribute 'path' in this VM: there are no",
+    "__import__('os').listdir('.')": "AttributeError: module 'os' has no attribute 'listdir' in this VM",
+    "__import__('os.path')": "ModuleNotFoundError: no module named 'os.path'; 'os' is not a package: there",
+}
+
+
+@pytest.mark.parametrize("expression", FILES)
+def test_files_are_not_there_and_the_error_says_what_is(task: Any, expression: str) -> None:
+    with pytest.raises(TaskFailed, match=re.escape(FILES[expression])):
+        task(f"def f(): return {expression}").call("f")
+
+
+def test_a_date_without_a_year_is_parsed(task: Any) -> None:
+    """It warns of that, and what it leaves out of the traceback is named without files."""
+    source = "import datetime, time\ndef f():\n    return time.strptime('24 Dec', '%d %b').tm_mday, \\\n"
+    source += "        datetime.datetime.strptime('24 Dec', '%d %b').month\n"
+    assert task(source).call("f") == [24, 12]
 
 
 def test_modules_of_a_task_know_their_file(vm: VM, device: VM) -> None:

@@ -10,11 +10,31 @@ namespace walle::container {
 
 namespace {
 
+// As many links as Linux follows.
+constexpr int kMaxLinks = 40;
+
+// The file that is written: it is replaced by a new one under its name, which must not take the place of a
+// link, nor of what is no file.
+Result<std::string> regular_file(const std::string& given) {
+  namespace fs = std::filesystem;
+  std::error_code code;
+  fs::path path = given;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(path, code)) && links < kMaxLinks; ++links)
+    path = path.parent_path() / fs::read_symlink(path, code);
+  const fs::file_type type = fs::symlink_status(path, code).type();
+  // none: it cannot be looked at, and whoever reads it says why.
+  if (type == fs::file_type::regular || type == fs::file_type::not_found || type == fs::file_type::none)
+    return path.string();
+  return resource_error({"'", given, "', which is no regular file"}, "a regular file, or a name that is free",
+                        "opening a task's state", "name another file");
+}
+
 // Each file is written as a whole, so two maps of one file would undo each other's changes.
-Result<std::shared_ptr<store::KeyValue>> shared_store(const std::string& path) {
+Result<std::shared_ptr<store::KeyValue>> shared_store(const std::string& given) {
+  if (given.empty()) return store::KeyValue::open(Env::system(), given);
+  WALLE_ASSIGN(const std::string path, regular_file(given));
   static std::mutex lock;
   static std::map<std::string, std::weak_ptr<store::KeyValue>> opened;
-  if (path.empty()) return store::KeyValue::open(Env::system(), path);
   std::error_code code;
   const std::string name = std::filesystem::weakly_canonical(path, code).string();
   const std::lock_guard guard(lock);

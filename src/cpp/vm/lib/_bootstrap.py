@@ -73,11 +73,18 @@ def _run(kind, module, name):
         exec(code, module.__dict__)
 
 
-def _missing(name):
+def _hint(name):
     hints = _modules.get('_instead') or _load('_instead', '')
     hint = hints.of(name)
-    text = 'no module named %r in this VM%s' % (name, ': ' + hint if hint else '')
-    return ModuleNotFoundError(text, name=name)
+    return ': ' + hint if hint else ''
+
+
+def _missing(name):
+    return ModuleNotFoundError('no module named %r in this VM%s' % (name, _hint(name)), name=name)
+
+
+def _open(*arguments, **names):
+    raise NameError("name 'open' is not defined in this VM" + _hint('open'), name='open')
 
 
 def _load(name, parent):
@@ -117,7 +124,8 @@ def _find_and_load(name, import_):
         if name in _modules:
             return _modules[name]
         if not hasattr(_modules[parent], "__path__"):
-            raise ModuleNotFoundError("no module named %r; %r is not a package" % (name, parent), name=name)
+            text = "no module named %r; %r is not a package%s" % (name, parent, _hint(name))
+            raise ModuleNotFoundError(text, name=name)
     return _load(name, parent)
 
 
@@ -179,8 +187,11 @@ def _install(modules):
     _sys.meta_path = []
     _sys.path_hooks = []
     _sys.argv = ["walle"]
-    for name in ("exit", "quit", "open", "input", "breakpoint"):
-        _sys.modules["builtins"].__dict__.pop(name, None)
+    builtins = _sys.modules["builtins"].__dict__
+    for name in ("exit", "quit", "input", "breakpoint"):
+        builtins.pop(name, None)
+    # As if it were not there, and with a word on what is.
+    builtins["open"] = _open
 
 
 def _install_external_importers():

@@ -12,12 +12,16 @@ _HINTS = {
     _MODELS: 'torch tensorflow onnxruntime onnx tflite_runtime sklearn MNN',
     _OUTSIDE: 'socket ssl http requests httpx aiohttp ftplib smtplib subprocess multiprocessing signal '
               'select ctypes',
-    _FILES: 'pathlib tempfile shutil glob sqlite3 shelve zipfile tarfile',
+    _FILES: 'pathlib tempfile shutil glob sqlite3 shelve zipfile tarfile os posixpath fileinput open',
     _ONE_CALL: 'asyncio concurrent',
     _BYTECODE: 'ast inspect dis importlib marshal pickle code runpy',
     'int, float and fractions are there, and round() takes digits': 'decimal',
     "casefold(), isalpha() and the other methods of str are there": 'unicodedata',
-    'json and csv are there': 'yaml toml xml',
+    'json and csv are there': 'yaml toml tomllib xml configparser email',
+    'a task has no command line: arguments of its functions and walle.kv configure it':
+        'argparse optparse getopt',
+    'bytes leave a task as they are; base64 and binascii.crc32 are there': 'zlib gzip bz2 lzma',
+    'str.replace and re are there': 'html',
     'walle.time has the clocks': 'zoneinfo',
 }
 

@@ -25,6 +25,11 @@ def fspath(path):
     raise TypeError("expected str or bytes, not " + type(path).__name__)
 
 
+def __getattr__(name):
+    raise AttributeError("module 'os' has no attribute %r in this VM: there are no files and processes; "
+                         "walle.kv keeps state, walle.engine.read gives resources" % name)
+
+
 def getpid():
     return 0
 

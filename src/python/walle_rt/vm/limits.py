@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from .. import _core
 from ..errors import ArgumentError
 
-_NUMBERS = ("heap_bytes", "wall_ms", "cpu_ms", "depth", "stack_bytes", "state_bytes", "log_bytes")
+# And what the native side holds them in; nested calls are counted in an int.
+_NUMBERS = {
+    "heap_bytes": 2**64 - 1,
+    "wall_ms": 2**32 - 1,
+    "cpu_ms": 2**32 - 1,
+    "depth": 2**31 - 1,
+    "stack_bytes": 2**32 - 1,
+    "state_bytes": 2**64 - 1,
+    "log_bytes": 2**64 - 1,
+}
 _NAMES = ("imports", "host_calls")
 
 
@@ -43,13 +52,16 @@ class Limits:
 
 
 def native_limits(limits: Limits | None) -> _core.vm.Limits:
-    """The native form of ``limits``; ArgumentError when a number is negative or a list of names is none."""
+    """The native form of ``limits``; ArgumentError: numbers out of range, lists that are none."""
     given = limits or Limits()
-    for name in _NUMBERS:
+    for name, most in _NUMBERS.items():
         value = getattr(given, name)
-        if value < 0:
+        if not isinstance(value, int) or not 0 <= value <= most:
             raise ArgumentError.of(
-                f"{name}={value}", "zero or a positive number", "Limits", "use 0 for no limit"
+                f"{name}={value!r}",
+                f"zero or a positive integer up to {most}",
+                "Limits",
+                "use 0 for no limit",
             )
     for name in _NAMES:
         names = getattr(given, name)

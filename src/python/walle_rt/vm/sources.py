@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..errors import ArgumentError
+
 
 @dataclass
 class Sources:
@@ -36,7 +38,24 @@ class Sources:
 
     @classmethod
     def of(cls, modules: dict[str, str], resources: dict[str, bytes]) -> Sources:
-        """Modules given as {name: source text}; none is a package."""
+        """Modules given as {name: source text}; none is a package. ArgumentError: names that no import
+        statement can have, or what is no text.
+        """
+        for name, text in modules.items():
+            if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
+                raise ArgumentError.of(
+                    f"module {name!r}",
+                    "names of modules, as 'main' or 'shop.visits'",
+                    "TaskBundle.from_source",
+                    "rename it",
+                )
+            if not isinstance(text, str):
+                raise ArgumentError.of(
+                    f"module '{name}' of type {type(text).__name__}",
+                    "its source text",
+                    "TaskBundle.from_source",
+                    "pass a str",
+                )
         named = {name: (name.replace(".", "/") + ".py", text, False) for name, text in modules.items()}
         return cls(named, resources)
 

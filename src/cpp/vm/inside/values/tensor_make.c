@@ -13,11 +13,16 @@ static tensor_object* allocate(int dtype, int rank, const int64_t* shape) {
     view.shape[axis] = shape[axis];
     view.stride[axis] = bytes / wvm_dtypes[dtype].size;
     if (__builtin_mul_overflow(bytes, shape[axis], &bytes)) {
-      PyErr_NoMemory();
+      PyErr_SetString(PyExc_MemoryError,
+                      "a tensor of more bytes than 64 bits count: give it a smaller shape");
       return NULL;
     }
   }
-  if (wvm_charge((size_t)bytes, 1) < 0) return NULL;
+  if (wvm_charge((size_t)bytes, 1) < 0) {
+    PyErr_Format(PyExc_MemoryError, "a tensor of %lld bytes, beyond the heap limit of the task",
+                 (long long)bytes);
+    return NULL;
+  }
   view.tensor = wvm_host_table()->allocate_tensor((uint8_t)dtype, (uint8_t)rank, shape);
   if (view.tensor == NULL) {
     wvm_discharge((size_t)bytes);
