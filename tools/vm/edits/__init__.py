@@ -7,6 +7,7 @@ Themes are applied in this order. It matters where two insert behind the same li
 from __future__ import annotations
 
 from . import (
+    asking,
     depth,
     kinds,
     laziness,
@@ -18,8 +19,10 @@ from . import (
     size,
     slots,
     speed,
+    state,
     stopping,
     uninitialised,
+    upstream,
 )
 from .engine import Themes
 
@@ -30,11 +33,14 @@ THEMES: Themes = {
     "size": size.EDITS,
     "speed": speed.EDITS,
     "stopping": stopping.EDITS,
+    "asking": asking.EDITS,
     "depth": depth.EDITS,
     "reentrancy": reentrancy.EDITS,
     "reach": reach.EDITS,
     "out_of_memory": out_of_memory.EDITS,
     "uninitialised": uninitialised.EDITS,
     "kinds": kinds.EDITS,
+    "state": state.EDITS,
     "slots": slots.EDITS,
+    "upstream": upstream.EDITS,
 }

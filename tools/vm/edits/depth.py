@@ -41,9 +41,11 @@ EDITS = [
             for path in (
                 "Modules/_functoolsmodule.c",
                 "Objects/classobject.c",
+                "Objects/codeobject.c",
                 "Objects/genericaliasobject.c",
                 "Objects/listobject.c",
                 "Objects/object.c",
+                "Objects/typeobject.c",
             )
         ),
     ),
@@ -65,6 +67,9 @@ EDITS = [
             "ga_vectorcall(PyObject *self, PyObject *const *args,\n"
             "              size_t nargsf, PyObject *kwnames)",
         ),
+        stack_check("Objects/codeobject.c", "intern_constants(PyObject *tuple, int *modified)", "-1"),
+        stack_check("Objects/typeobject.c", "merge_class_dict(PyObject *dict, PyObject *aclass)", "-1"),
+        stack_check("Objects/codeobject.c", "_PyCode_ConstantKey(PyObject *op)"),
         stack_check("Objects/object.c", "PyObject_Hash(PyObject *v)", "-1"),
         stack_check("Objects/object.c", "_PyObject_IsAbstract(PyObject *obj)", "-1"),
         stack_check("Objects/genericaliasobject.c", "_Py_make_parameters(PyObject *args)"),

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from .engine import because, insert_before, remove, replace
+from .engine import because, insert_after, insert_before, remove, replace
+
+_HASH_HEADER = "Modules/_hacl/include/krml/internal/target.h"
+# The largest state, of SHA-512, is three blocks of 272 bytes in all.
+_HASH_ROOM = """\
+    extern int wvm_make_room(size_t);
+    if (wvm_make_room(512) < 0) {
+        return NULL;
+    }
+"""
 
 EDITS = [
     *because(
@@ -55,6 +64,36 @@ EDITS = [
         return;
     }
 """,
+        ),
+    ),
+    *because(
+        "states of hashes came from malloc itself and counted for nothing. HACL does not look at what it "
+        "gets: whoever makes a state asks whether there is room",
+        *(
+            replace(
+                _HASH_HEADER,
+                f"#  define KRML_HOST_{name.upper()} {name}\n",
+                f"""\
+extern __attribute__((visibility("hidden"))) {signature};
+#  define KRML_HOST_{name.upper()} wvm_hash_{name}
+""",
+            )
+            for name, signature in (
+                ("malloc", "void *wvm_hash_malloc(size_t)"),
+                ("calloc", "void *wvm_hash_calloc(size_t, size_t)"),
+                ("free", "void wvm_hash_free(void *)"),
+            )
+        ),
+        *(
+            insert_after(f"Modules/{file}module.c", f"new{kind}object({state})\n{{\n", _HASH_ROOM)
+            for file, kind, state in (
+                ("md5", "MD5", "MD5State * st"),
+                ("sha1", "SHA1", "SHA1State *st"),
+                ("sha2", "SHA224", "sha2_state *state"),
+                ("sha2", "SHA256", "sha2_state *state"),
+                ("sha2", "SHA384", "sha2_state *state"),
+                ("sha2", "SHA512", "sha2_state *state"),
+            )
         ),
     ),
     *because(

@@ -134,4 +134,28 @@ EDITS = [
             "        PyErr_Format(",
         ),
     ),
+    *because(
+        "whatever failed without an exception, an unwinding frame has one: handlers take it from the stack",
+        insert_after(
+            "Python/ceval.c",
+            "exception_unwind:\n        {\n",
+            """\
+            if (!_PyErr_Occurred(tstate)) {
+                _PyErr_NoMemory(tstate);
+            }
+""",
+        ),
+    ),
+    *because(
+        "a class that was made without memory for the keys that its instances share has none",
+        insert_after(
+            "Objects/dictobject.c",
+            "new_dict_with_shared_keys(PyInterpreterState *interp, PyDictKeysObject *keys)\n{\n",
+            """\
+    if (keys == NULL) {
+        return PyDict_New();
+    }
+""",
+        ),
+    ),
 ]

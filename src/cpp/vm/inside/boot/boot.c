@@ -22,6 +22,17 @@ extern const size_t wvm_library_size;
 
 static PyThreadState* main_thread;
 
+/* What stands for the process's streams in all of CPython (edits/reach.py): each write to it fails. */
+static FILE* nowhere;
+
+FILE* wvm_nowhere(void) { return nowhere; }
+
+static int open_nowhere(void) {
+  static char room[8];
+  nowhere = fmemopen(room, sizeof room, "w");
+  return nowhere == NULL ? -1 : setvbuf(nowhere, NULL, _IONBF, 0);
+}
+
 PyThreadState* wvm_main_thread(void) { return main_thread; }
 
 /* _frozen_importlib by name, because import.c looks the importer's functions up in the module it keeps. */
@@ -147,6 +158,7 @@ int wvm_start(const wvm_host* host, char* error, size_t error_size) {
   wvm_bundle* const library = wvm_bundle_open_checked(wvm_library_data, wvm_library_size, 1, why, sizeof why);
   if (library == NULL) return fail(error, error_size, why);
   wvm_set_library(library);
+  if (open_nowhere() < 0) return fail(error, error_size, "no memory for a stream");
   const PyStatus status = initialise();
   if (PyStatus_Exception(status))
     return fail(error, error_size, status.err_msg ? status.err_msg : "the interpreter does not start");

@@ -62,6 +62,9 @@ static int write_bytes(wvm_writer* w, PyObject* bytes) {
   return 0;
 }
 
+/* As much as a bundle may hold once it is inflated (container.c). */
+enum { kMaxWritten = 64 << 20 };
+
 int wvm_write_value(wvm_writer* w, PyObject* value);
 
 static int write_tuple(wvm_writer* w, PyObject* tuple, int (*item)(wvm_writer*, PyObject*)) {
@@ -209,6 +212,11 @@ int wvm_write_value(wvm_writer* w, PyObject* value) {
     return write_bytes(w, value);
   }
   if (PyTuple_CheckExact(value) || PyFrozenSet_CheckExact(value) || PyCode_Check(value)) {
+    if (w->out.size > kMaxWritten) {
+      PyErr_SetString(PyExc_ValueError,
+                      "constants of more than 64 MB, shared parts counted as often as named");
+      return -1;
+    }
     if (Py_EnterRecursiveCall(" while writing a constant")) return -1;
     const int status = write_nested(w, value);
     Py_LeaveRecursiveCall();

@@ -26,6 +26,7 @@ static int fits(size_t bytes) {
   return bytes <= isolate->heap_cap && wvm_count(&isolate->heap) <= isolate->heap_cap - bytes;
 }
 
+/* 0 counts as a refusal. */
 static int room_for(size_t bytes) {
   if (fits(bytes)) return 1;
   wvm_isolate* isolate = wvm_current;
@@ -101,6 +102,12 @@ int wvm_charge(size_t bytes, int may_collect) {
 
 void wvm_discharge(size_t bytes) { count(-(ptrdiff_t)bytes); }
 
+int wvm_make_room(size_t bytes) {
+  if (wvm_charge(bytes, 1) < 0) return -1;
+  wvm_discharge(bytes);
+  return 0;
+}
+
 /* The size that malloc really gave, not the one asked for: what small blocks cost beyond their bytes counts
  * as well. glibc reads it from the word in front of the block. */
 static void* raw_malloc(void* context, size_t size) {
@@ -136,6 +143,20 @@ static void* raw_realloc(void* context, void* block, size_t size) {
   return moved;
 }
 
+/* For the states of hashes (edits/memory.py): counted, and never refused. */
+void* wvm_hash_malloc(size_t size) {
+  void* block = malloc(size);
+  if (block) count((ptrdiff_t)malloc_usable_size(block));
+  return block;
+}
+
+void* wvm_hash_calloc(size_t items, size_t size) {
+  void* block = wvm_hash_malloc(items * size);
+  return block == NULL ? NULL : memset(block, 0, items * size);
+}
+
+void wvm_hash_free(void* block) { raw_free(NULL, block); }
+
 /* Arenas of ended isolates wait here for the next one: mapping and unmapping dominated creation before. */
 static void* kept[kKeptArenas];
 static int kept_count;
@@ -165,9 +186,11 @@ static int keep(void* arena) {
 
 static int poison_arenas; /* WALLE_VM_POISON=1: a use after free of a returned arena shows as 0xdb bytes */
 
+/* Where no arena fits any more, blocks come one by one (raw_malloc), up to the limit; only what does not fit
+ * then is a refusal. */
 static void* arena_alloc(void* context, size_t size) {
   (void)context;
-  if (!room_for(size)) return NULL;
+  if (!fits(size)) return NULL;
   void* arena = size == kArenaBytes ? take_kept() : NULL;
   if (arena == NULL) {
     arena = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
