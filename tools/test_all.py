@@ -35,6 +35,8 @@ PARTS: dict[str, tuple[Step, ...]] = {
         Step("every attack on the VM", "python -m pytest tests/vm_attacks --vm-attacks 1 -q"),
         Step("10,000 isolates keep their memory", "python -m tests.fault.isolates --cycles 10000"),
         Step("5,000 damaged bundles", "python -m tests.fault.bundles --cases 5000"),
+        Step("2,000 hostile scripts", "python -m tests.fault.hostile --cases 2000 --seed 1000"),
+        Step("every operation where memory ends", "python -m tests.fault.no_memory"),
         Step("objects of the VM for a minute", "python tests/fuzz/object_fuzz.py 60"),
     ),
     "fuzz": (Step("a minute of each fuzz target", "make fuzz-formats FUZZ_SECONDS=60"),),
