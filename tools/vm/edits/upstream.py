@@ -15,15 +15,17 @@ EDITS = [
             "Objects/abstract.c",
             "/* Return next item.\n * If an error occurs, return NULL.",
             """\
-PyObject *
-wvm_next(PyObject *iterator)
+static inline PyObject *
+held_step(PyObject *iterator)
 {
     iternextfunc step = Py_TYPE(iterator)->tp_iternext;
     if (step == NULL) {
         return PyErr_Format(PyExc_TypeError, "'%T' object is not an iterator", iterator);
     }
     extern int wvm_interrupted_call(void);
-    if (wvm_interrupted_call()) {
+    /* One load; asking at once took 5 % of a program of lists. */
+    if ((_Py_atomic_load_uintptr_relaxed(&_PyThreadState_GET()->eval_breaker) & _PY_SIGNALS_PENDING_BIT)
+        && wvm_interrupted_call()) {
         return NULL;
     }
     Py_INCREF(iterator);
@@ -32,12 +34,18 @@ wvm_next(PyObject *iterator)
     return item;
 }
 
+PyObject *
+wvm_next(PyObject *iterator)
+{
+    return held_step(iterator);
+}
+
 """,
         ),
         replace(
             "Objects/abstract.c",
             "    result = (*Py_TYPE(iter)->tp_iternext)(iter);\n",
-            "    result = wvm_next(iter);\n",
+            "    result = held_step(iter);\n",
         ),
         replace(
             "Modules/itertoolsmodule.c",
