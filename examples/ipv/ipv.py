@@ -154,7 +154,7 @@ def report(name: str, visits: list[Visit], folder: str) -> tuple[int, int]:
         instances = record(log, visits)
         features = np.stack([ipv_feature(log, i) for i in instances])
         raw = [e for e in log.read() if e.page_instance in set(instances)]
-    texts = json.dumps([e.__dict__ for e in raw]).encode()
+    texts = json.dumps([e._asdict() for e in raw]).encode()
     session = fitted(features).session(threads=1)
     graph = Graph().encode("code", session, "feature")
     gate = EgressGate(Path(folder) / "ledger")

@@ -570,9 +570,10 @@ def test_processor(tmp_path: Path) -> None:
     _number, content = mirrored(tmp_path / "processor.wals", b"PROC")
     r = Reader(content)
     text = r.text
-    assert r.take("IBQ") == (1, 0, 3)
-    session, page_instance, order, tasks = r.take("QQQI")
-    assert (session, page_instance, order, tasks) == (1, 0, 3, 1)
+    assert r.take("IBQ") == (2, 0, 3)
+    session, page_instance, order = r.take("QQQ")
+    local, changes, tasks = r.take("qII")
+    assert (session, page_instance, order, tasks) == (1, 0, 3, 1) and (local, changes) == (0, 0)
     assert (text(), r.take("IBQQQQI")) == ("one", (7, 2, 2, 1, 0, 0, 2))
     triggers = [(text(), text(), *r.take("QIQQq")) for _ in range(2)]
     assert triggers[0][:4] == ("clicks", "click", 0, 2) and triggers[0][-1] == waiting.ts
@@ -580,6 +581,8 @@ def test_processor(tmp_path: Path) -> None:
     assert r.take("I") == 1
     firing = r.take("QQQqqQQI")
     assert firing == (2, waiting.key, 3, waiting.ts, waiting.start_ts, 1, 0, 0)
+    start_place, last_ts, last_place, within, fields = r.take("HqHBB")
+    assert (last_ts, start_place, within, fields) == (waiting.ts, last_place, 0, 0) and last_place < 1024
     assert (text(), r.take("I"), text(), r.take("Q")) == ("clicks", 1, "gone", 1)
     snapshot = r.bytes(r.take("I"))
     assert snapshot[:4] == b"WSS4" and r.done()

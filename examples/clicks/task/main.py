@@ -13,16 +13,9 @@ MOST = 4096  # carts that a summary looks at
 def main(event):
     if event["trigger"] == "day":
         return summary(event["ts"])
-    item, visitor = cart(event)
+    item, visitor = event["scope"]["item"], event["scope"]["visitor"]
     minutes = (event["ts"] - event["start_ts"]) / MINUTE
     return {"end": event["trigger"], "ts": event["ts"], "item": item, "visitor": visitor, "minutes": minutes}
-
-
-def cart(event):
-    """What lay in the cart, and whose it was: the first event of the match says so."""
-    rows = walle.stream.events(event, of="match", fields=["item", "visitor"])
-    first = rows["event"].index("view" if event["trigger"] == "bought" else "add")
-    return rows["item"][first], rows["visitor"][first]
 
 
 def summary(midnight):

@@ -206,6 +206,7 @@ walle_status_t walle_device_open(const char* path, const walle_device_options_t*
 walle_status_t walle_device_close(walle_device_t* device, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!device) return null_argument("device", "walle_device_close");
+    WALLE_TRY(device->device->may_end("walle_device_close"));
     device->disconnect();
     return device->device->close();
   });
@@ -309,6 +310,18 @@ walle_status_t walle_device_set_fact(walle_device_t* device, const char* fact, i
   });
 }
 
+walle_status_t walle_device_set_local_time(walle_device_t* device, const walle_utc_offset_t* offsets,
+                                           size_t count, walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_set_local_time"));
+    if (count && !offsets) return null_argument("offsets", "walle_device_set_local_time");
+    if (!count) return open->set_local(std::nullopt);
+    std::vector<stream::UtcOffset> changes(std::min(count, stream::kMaxOffsetChanges + 1));
+    for (size_t i = 0; i < changes.size(); ++i) changes[i] = {offsets[i].from_us, offsets[i].offset_us};
+    return open->set_local(stream::LocalTime(offsets[0].offset_us, std::move(changes)));
+  });
+}
+
 walle_status_t walle_device_tasks(walle_device_t* device, walle_device_tasks_t** tasks,
                                   walle_error_t* error) {
   return guarded(error, [&]() -> Status {
@@ -390,6 +403,7 @@ walle_status_t walle_device_wait(walle_device_t* device, uint32_t timeout_ms, in
                                  walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_wait"));
+    WALLE_TRY(device->device->may_wait("walle_device_wait"));
     const bool done = open->wait_idle(int64_t{timeout_ms} * 1000);
     if (idle) *idle = done;
     return {};

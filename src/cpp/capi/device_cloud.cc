@@ -5,6 +5,7 @@
 
 #include "capi/device_handle.h"
 #include "capi/guard.h"
+#include "container/device/in_callback.h"
 #include "link/transport_curl.h"
 #include "walle/device.h"
 
@@ -69,6 +70,7 @@ class CallbackTransport final : public walle::link::Transport {
     asked.headers = texts.data();
     asked.header_count = headers.size();
     Reader reader{.body = body, .cancelled = cancelled_, .failed = {}};
+    const container::InCallback mark;
     const int status = http_(user_, &asked, take, &reader);
     if (!reader.failed.ok()) return reader.failed.take_error();
     if (status > 0) return status;
@@ -186,6 +188,7 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
 walle_status_t walle_device_disconnect(walle_device_t* device, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!device) return null_argument("device", "walle_device_disconnect");
+    WALLE_TRY(device->device->may_end("walle_device_disconnect"));
     device->disconnect();
     return {};
   });

@@ -41,7 +41,8 @@ auto log_to(const py::object& callback) {
 
 DeviceHeld open_device(const std::string& path, const std::string& vm_library, const Catalog& catalog,
                        uint32_t workers, uint32_t ready, uint32_t hot_tasks, double cold_after_s,
-                       uint32_t grace_ms, bool background, bool recorded, const py::bytes& key,
+                       uint32_t grace_ms, bool background, bool recorded,
+                       const std::optional<GivenOffsets>& local, const py::bytes& key,
                        const py::object& log) {
   container::DeviceOptions options;
   options.vm_library = vm_library;
@@ -52,6 +53,7 @@ DeviceHeld open_device(const std::string& path, const std::string& vm_library, c
   options.cold_after_us = static_cast<int64_t>(cold_after_s * kMicroseconds);
   options.grace_ms = grace_ms;
   options.background = background;
+  if (local) options.local = local_time(*local);
   if (recorded) {
     // Events of a recording may be older than any that a device keeps.
     options.processor.log.recorded_times = true;
@@ -99,9 +101,16 @@ void advance(Device& self, std::optional<int64_t> now) {
   }));
 }
 
+void set_local(Device& self, const std::optional<GivenOffsets>& local) {
+  std::optional<stream::LocalTime> given;
+  if (local) given = local_time(*local);
+  unwrap(on_device(self, "set_zone", [&](DeviceCore& device) { return device.set_local(given); }));
+}
+
 // In slices, so that Ctrl-C ends it.
 bool wait(Device& self, std::optional<double> timeout_s) {
   using Clock = std::chrono::steady_clock;
+  unwrap(self.may_wait("wait"));
   const auto begun = Clock::now();
   for (;;) {
     int64_t slice = kLookEveryUs;
@@ -140,18 +149,32 @@ void bind_device(py::module_& m) {
       .def_static("open", open_device, py::arg("path"), py::arg("vm_library"), py::arg("catalog"),
                   py::kw_only(), py::arg("workers"), py::arg("ready"), py::arg("hot_tasks"),
                   py::arg("cold_after_s"), py::arg("grace_ms"), py::arg("background"), py::arg("recorded"),
-                  py::arg("key"), py::arg("log"))
+                  py::arg("local"), py::arg("key"), py::arg("log"))
       .def("record", record, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
            py::arg("durable"), py::kw_only(), py::arg("on") = false)
       .def("declare", declare, py::arg("name"), py::arg("kind"), py::arg("fields"))
       .def("page", declare_page, py::arg("name"))
       .def("state", declare_state, py::arg("name"))
       .def("advance", advance, py::arg("now"))
+      .def("set_local", set_local, py::arg("local"))
+      .def("next_deadline",
+           [](Device& self) {
+             return on_device(self, "next_deadline",
+                              [](DeviceCore& core) { return core.processor().next_deadline(); });
+           })
       .def("wait", wait, py::arg("timeout_s"))
       .def("trim", [](Device& self) { on_device(self, "trim", [](DeviceCore& d) { d.trim(); }); })
       .def("stats", device_stats)
       .def_property_readonly("closed", &Device::closed)
-      .def_property_readonly("catalog", [](Device& self) { return Catalog(*self.catalog()); })
+      .def_property_readonly("catalog",
+                             [](Device& self) {
+                               unwrap(self.core("catalog"));
+                               return Catalog(*self.catalog());
+                             })
+      .def(
+          "may_end", [](Device& self, const char* call) { unwrap(self.may_end(call)); }, py::arg("call"))
+      .def(
+          "may_wait", [](Device& self, const char* call) { unwrap(self.may_wait(call)); }, py::arg("call"))
       .def("close", [](Device& self) { unwrap(unlocked([&] { return self.close(); })); });
   bind_device_tasks(device);
   bind_device_results(device);

@@ -42,24 +42,19 @@ std::vector<std::string> consents(Device& self) {
   return on_device(self, "consents", [](DeviceCore& d) { return d.commits().gate().consents(); });
 }
 
-// Of all tables; reads every segment first where `verify` says so.
-// [(kind, table, first, last, rows, exact, noticed, cause)]
+// [(what, kind, name, first, last, count, exact, noticed, cause)]
 py::list losses(Device& self, bool verify) {
-  const auto all = unwrap(on_device(self, "losses", [&](DeviceCore& d) -> Result<std::vector<store::Loss>> {
-    store::Tables& tables = d.commits().tables();
-    if (verify) WALLE_TRY(tables.verify());
-    return tables.losses();
-  }));
+  const auto all = unwrap(on_device(self, "losses", [&](DeviceCore& d) { return d.losses(verify); }));
   py::list out;
-  for (const store::Loss& l : all)
-    out.append(py::make_tuple(store::loss_kind_name(l.kind), l.owner, l.first, l.last, l.count, l.exact,
+  for (const auto& [what, l] : all)
+    out.append(py::make_tuple(what, store::loss_kind_name(l.kind), l.owner, l.first, l.last, l.count, l.exact,
                               l.noticed_us, l.cause));
   return out;
 }
 
-void acknowledge_losses(Device& self) {
+void acknowledge_losses(Device& self, const std::optional<std::map<std::string, double>>& spent) {
   unwrap(on_device(self, "acknowledge_losses",
-                   [](DeviceCore& d) { return d.commits().acknowledge(d.commits().tables().losses()); }));
+                   [&](DeviceCore& d) { return d.acknowledge_losses(spent ? &*spent : nullptr); }));
 }
 
 }  // namespace
@@ -69,7 +64,7 @@ void bind_device_outbox(DeviceClass& device) {
       .def("outbox_read", read_outbox, py::arg("stream"), py::arg("start"), py::arg("limit"))
       .def("outbox_acknowledge", acknowledge, py::arg("stream"), py::arg("seq"))
       .def("losses", losses, py::arg("verify"))
-      .def("acknowledge_losses", acknowledge_losses)
+      .def("acknowledge_losses", acknowledge_losses, py::arg("spent"))
       .def("set_consents", set_consents, py::arg("consents"))
       .def("consents", consents);
 }

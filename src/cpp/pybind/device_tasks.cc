@@ -47,7 +47,7 @@ py::dict info_dict(const TaskInfo& info) {
   out["coalesced"] = info.queue.coalesced;
   py::list triggers;
   for (const stream::TaskTriggerStats& t : info.queue.triggers)
-    triggers.append(py::make_tuple(t.name, t.text, t.stats.fired, t.stats.suppressed));
+    triggers.append(py::make_tuple(t.name, t.text, t.stats.fired, t.stats.suppressed, t.stats.evicted));
   out["triggers"] = py::tuple(triggers);
   return out;
 }
@@ -82,6 +82,8 @@ py::dict result_dict(const TaskResult& result) {
   out["seq"] = result.firing.seq;
   out["ts"] = result.firing.ts;
   out["start_ts"] = result.firing.start_ts;
+  out["start_seq"] = result.firing.start_seq;
+  out["last_seq"] = result.firing.last_seq;
   out["session"] = result.firing.session;
   out["page_instance"] = result.firing.page_instance;
   out["coalesced"] = result.firing.coalesced;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "container/device/in_callback.h"
 #include "pybind/python_lock.h"
 
 namespace walle::pybind {
@@ -58,6 +59,7 @@ class PythonTransport final : public link::Transport {
   // Whatever Python raises is an error of the network: a transport has no other reason to.
   template <class Call>
   Result<int> call(const std::string& url, const link::BodySink& body, const Call& ask) {
+    const container::InCallback mark;
     const PythonLock lock;
     if (!lock) return cancelled_error("a request", {"'", url, "', of a Python that ends"});
     const auto wanted = std::make_shared<Wanted>(Wanted{.body = &body, .failed = {}});

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <unordered_map>
 
 #include "pybind/cells.h"
 #include "pybind/enums.h"
 #include "stream/event/event_names.h"
 #include "stream/event/event_query.h"
+#include "stream/match/local_time.h"
 
 namespace walle::pybind {
 
@@ -28,6 +30,9 @@ void bind_stream_ipv(py::module_& m);
 using GivenQuery = std::tuple<uint64_t, std::optional<uint64_t>, std::optional<int64_t>,
                               std::optional<int64_t>, std::optional<uint64_t>, std::optional<uint64_t>>;
 stream::EventQuery query_of(const GivenQuery& given);
+// Of local time: from when on in UTC, offset; in microseconds. The first one also holds before its time.
+using GivenOffsets = std::vector<std::pair<int64_t, int64_t>>;
+stream::LocalTime local_time(const GivenOffsets& offsets, double utc_offset_s = 0);
 using GivenField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 // What a catalogue is asked to declare; CoreError for a number that no enumeration has.
 stream::EventDecl event_decl(const std::string& name, int kind, const std::vector<GivenField>& fields);
@@ -46,6 +51,24 @@ class Contents {
   std::deque<std::string> texts_;
 };
 
-py::tuple event_tuple(const stream::Event& event, const stream::Catalog& catalog);
+// Events as tuples of Python's. Names are made once for all that one call gives: a text takes as long as all
+// else of an event.
+class EventTuples {
+ public:
+  explicit EventTuples(const stream::Catalog& catalog) : catalog_(catalog) {}
+  py::tuple of(const stream::Event& event);
+
+ private:
+  struct Names {
+    py::str event;
+    std::vector<py::str> fields;
+  };
+  const Names& names_of(uint16_t event);
+  const py::str& page_of(const stream::Event& event);
+
+  const stream::Catalog& catalog_;
+  std::unordered_map<uint16_t, Names> names_;
+  std::unordered_map<uint32_t, py::str> pages_;  // by event and page: a state's event names states
+};
 
 }  // namespace walle::pybind

@@ -1,4 +1,5 @@
 // Events as Python sees them: the fields of walle_rt.stream.Event, in order.
+#include "pybind/seconds.h"
 #include "pybind/stream.h"
 
 namespace walle::pybind {
@@ -33,6 +34,13 @@ bool is_numpy(py::handle given, std::string_view name) {
          py::str(py::type::of(given).attr("__name__")).cast<std::string>().starts_with(name);
 }
 }  // namespace
+
+LocalTime local_time(const GivenOffsets& offsets, double utc_offset_s) {
+  if (offsets.empty()) return LocalTime(static_cast<int64_t>(utc_offset_s * kMicroseconds));
+  std::vector<UtcOffset> changes;
+  for (const auto& [from, offset] : offsets) changes.push_back({from, offset});
+  return LocalTime(offsets[0].second, std::move(changes));
+}
 
 EventQuery query_of(const GivenQuery& given) {
   const auto& [from, to, from_ts, to_ts, session, page_instance] = given;
@@ -72,13 +80,28 @@ std::span<const Value> Contents::read(const Catalog& catalog, uint16_t event, co
   return values_;
 }
 
-py::tuple event_tuple(const Event& event, const Catalog& catalog) {
-  const EventDecl& declared = catalog.events()[event.event];
+const EventTuples::Names& EventTuples::names_of(uint16_t event) {
+  const auto [at, fresh] = names_.try_emplace(event);
+  if (!fresh) return at->second;
+  const EventDecl& declared = catalog_.events()[event];
+  at->second.event = py::str(declared.name);
+  for (const FieldDecl& field : declared.fields) at->second.fields.emplace_back(field.name);
+  return at->second;
+}
+
+const py::str& EventTuples::page_of(const Event& event) {
+  const auto [at, fresh] = pages_.try_emplace(uint32_t{event.event} << 16 | event.page);
+  if (fresh) at->second = py::str(page_name(catalog_, event));
+  return at->second;
+}
+
+py::tuple EventTuples::of(const Event& event) {
+  const Names& names = names_of(event.event);
   py::dict contents;
   for (size_t i = 0; i < event.contents.size(); ++i)
-    if (event.contents[i].present) contents[py::str(declared.fields[i].name)] = object_of(event.contents[i]);
-  return py::make_tuple(event.seq, declared.name, page_name(catalog, event), event.ts, event.session,
-                        event.page_instance, event.flags, contents, event.own_ts);
+    if (event.contents[i].present) contents[names.fields[i]] = object_of(event.contents[i]);
+  return py::make_tuple(event.seq, names.event, page_of(event), event.ts, event.session, event.page_instance,
+                        event.flags, contents, event.own_ts);
 }
 
 }  // namespace walle::pybind

@@ -80,9 +80,10 @@ uint64_t erase(EventLog& log, const std::optional<std::string>& event, const std
 // A negative limit is none.
 py::list read_log(EventLog& log, const GivenQuery& query, int64_t limit) {
   py::list out;
+  EventTuples tuples(log.catalog());
   unwrap(log.read(query_of(query), nullptr, [&](const Event& event) {
     if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
-    out.append(event_tuple(event, log.catalog()));
+    out.append(tuples.of(event));
     return true;
   }));
   return out;

@@ -16,7 +16,6 @@ namespace {
 
 using Settled = std::map<std::string, uint64_t, std::less<>>;
 using Triggers = std::vector<std::pair<std::string, std::string>>;  // name, text
-using Offsets = std::vector<std::pair<int64_t, int64_t>>;           // from, offset
 
 std::unique_ptr<Processor> open_processor(const std::string& directory, const Catalog& catalog,
                                           Settled settled, size_t journal_bytes, int64_t quota_bytes,
@@ -25,7 +24,7 @@ std::unique_ptr<Processor> open_processor(const std::string& directory, const Ca
                                           double utc_offset_s, size_t keys,
                                           std::vector<std::pair<std::string, size_t>> keys_of,
                                           size_t page_instances, size_t key_bytes,
-                                          const Offsets& offset_changes, uint64_t checkpoint_events) {
+                                          const GivenOffsets& offset_changes, uint64_t checkpoint_events) {
   ProcessorOptions options;
   options.log = {.journal_bytes = journal_bytes,
                  .quota_bytes = quota_bytes,
@@ -35,13 +34,11 @@ std::unique_ptr<Processor> open_processor(const std::string& directory, const Ca
                  .maintenance_thread = maintenance_thread,
                  .recorded_times = recorded_times,
                  .key = key};
-  options.matcher.utc_offset_us = static_cast<int64_t>(utc_offset_s * kMicroseconds);
+  options.matcher.local = local_time(offset_changes, utc_offset_s);
   options.matcher.keys = keys;
   options.matcher.keys_of = std::move(keys_of);
   options.matcher.page_instances = page_instances;
   options.matcher.key_bytes = key_bytes;
-  for (const auto& [from, offset] : offset_changes) options.matcher.offset_changes.push_back({from, offset});
-  if (!offset_changes.empty()) options.matcher.utc_offset_us = offset_changes[0].second;
   options.settled = [settled = std::move(settled)](std::string_view task) {
     const auto at = settled.find(task);
     return at == settled.end() ? uint64_t{0} : at->second;
@@ -85,12 +82,14 @@ void install(Processor& p, const std::string& name, const Triggers& triggers, ui
   unwrap(p.install(task));
 }
 
-// task, number, key, trigger, seq, ts, start_ts, session, page_instance, coalesced, installed
+// The fields of walle_rt.stream._processor.TaskFiring.
 py::object take_firings(Processor& p, const std::string& task) {
   TaskFiring f;
   if (!p.take(task, f)) return py::none();
+  unwrap(p.locate(f));
   return py::make_tuple(task, f.number, f.key, std::string(f.trigger_name), f.seq, f.ts, f.start_ts,
-                        f.session, f.page_instance, f.coalesced, f.trigger != kNoTrigger);
+                        f.start_seq, f.last_seq, f.session, f.page_instance, f.coalesced,
+                        f.trigger != kNoTrigger);
 }
 
 py::dict processor_stats(const Processor& p, const std::string& name) {
@@ -119,9 +118,10 @@ py::dict processor_stats(const Processor& p, const std::string& name) {
 
 py::list read_processor(Processor& p, uint64_t from_seq, int64_t limit) {
   py::list out;
+  EventTuples tuples(p.catalog());
   unwrap(p.log().read(from_seq, [&](const Event& event) {
     if (limit >= 0 && static_cast<int64_t>(out.size()) >= limit) return false;
-    out.append(event_tuple(event, p.catalog()));
+    out.append(tuples.of(event));
     return true;
   }));
   return out;

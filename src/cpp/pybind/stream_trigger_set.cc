@@ -20,16 +20,13 @@ struct OwnedSet {
 
 std::unique_ptr<OwnedSet> made(const Catalog& catalog, size_t queue, double utc_offset_s, size_t keys,
                                std::vector<std::pair<std::string, size_t>> keys_of, size_t page_instances,
-                               size_t key_bytes,
-                               const std::vector<std::pair<int64_t, int64_t>>& offset_changes) {
+                               size_t key_bytes, const GivenOffsets& offset_changes) {
   MatcherOptions options{.queue_capacity = queue,
-                         .utc_offset_us = static_cast<int64_t>(utc_offset_s * kMicroseconds),
+                         .local = local_time(offset_changes, utc_offset_s),
                          .keys = keys,
                          .keys_of = std::move(keys_of),
                          .page_instances = page_instances,
                          .key_bytes = key_bytes};
-  for (const auto& [from, offset] : offset_changes) options.offset_changes.push_back({from, offset});
-  if (!offset_changes.empty()) options.utc_offset_us = offset_changes[0].second;
   unwrap(check_options(options));
   return std::make_unique<OwnedSet>(catalog, options);
 }

@@ -1,6 +1,7 @@
 // _core.tunnel: a device's tunnel, and the messages that its other end reads and writes.
 // walle_rt.device makes the one, walle_rt.cloud.sink reads and writes the others.
 #include "base/record_trace.h"
+#include "container/device/in_callback.h"
 #include "container/link/device_tunnel.h"
 #include "link/tunnel/ack_message.h"
 #include "link/tunnel/epoch_message.h"
@@ -25,6 +26,7 @@ auto told(const py::object& callback, const char* name, const Convert& convert) 
   if (callback.is_none()) return out;
   const std::shared_ptr<PyObject> held(callback.inc_ref().ptr(), drop_reference);
   out = [held, name, convert](Given... given) {
+    const container::InCallback mark;
     const PythonLock lock;
     if (!lock) return;
     try {

@@ -28,6 +28,9 @@ struct NumberSeries {
   uint64_t in_doubt() const { return reserved > newest ? reserved - newest : 0; }
   // The records behind the newest are gone.
   void pass_over_reserved() { floor = std::max(floor, reserved); }
+  // At most `count` numbers are given out behind those passed over before it is stored otherwise: without
+  // these a second loss would pass over what the first did, and no further.
+  void reserve_behind(uint64_t count) { reserved = std::max(reserved, next() - 1 + count); }
 
   void put(base::ByteWriter& out) const {
     for (const uint64_t number : {newest, reserved, floor}) out.put(number);

@@ -190,21 +190,22 @@ uint64_t Tables::waiting_rows() const {
   return most;
 }
 
-Status Tables::lose_newest(const std::string& cause) {
+Status Tables::lose_newest(const std::string& cause, uint64_t reserve) {
   const std::lock_guard writing(checkpointing_);
   const std::lock_guard guard(lock_);
   for (auto& [name, live] : live_) {
     NumberSeries& numbers = live->entry.numbers;
-    if (numbers.in_doubt() == 0) continue;
+    if (numbers.reserved < numbers.next()) continue;
     Loss loss{.kind = LossKind::journal,
-              .first = numbers.newest + 1,
+              .first = numbers.next(),
               .last = numbers.reserved,
-              .count = numbers.in_doubt(),
+              .count = numbers.reserved + 1 - numbers.next(),
               .exact = false,
               .noticed_us = env_.wall_us(),
               .owner = name,
               .cause = cause};
     numbers.pass_over_reserved();
+    numbers.reserve_behind(reserve);
     add_loss(losses_, std::move(loss));
   }
   return read_only_ ? Status() : write_manifest(compose());

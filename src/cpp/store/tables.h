@@ -81,8 +81,8 @@ class Tables {
   // Frames up to here are never needed again.
   uint64_t applied() const;
   // The owner's newest frames are gone, and with them whatever rows of any table; `cause` says why. Before
-  // the replay of those that are left.
-  Status lose_newest(const std::string& cause);
+  // the replay of those that are left. `reserve`: as of checkpoint().
+  Status lose_newest(const std::string& cause, uint64_t reserve = 0);
   // Behind the replay: what is lost is known to begin where the rows end.
   Status settle();
   uint64_t waiting_rows() const;  // of the table with most of them

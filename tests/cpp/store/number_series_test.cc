@@ -41,6 +41,16 @@ TEST(NumberSeries, AFloorNeverSinks) {
   EXPECT_EQ(series.next(), 41u);
 }
 
+TEST(NumberSeries, ASecondLossPassesOverWhatCameBehindTheFirst) {
+  NumberSeries series{.newest = 7};
+  series.reserve(10);
+  series.pass_over_reserved();
+  series.reserve_behind(10);
+  EXPECT_EQ(series.next(), 18u);  // 18 to 27 may be given out
+  series.pass_over_reserved();
+  EXPECT_EQ(series.next(), 28u);
+}
+
 TEST(NumberSeries, ReadsBackWhatCanBeANumber) {
   const NumberSeries series{.newest = 3, .reserved = kMaxSeq - 1, .floor = 2};
   const std::string bytes = stored(series);

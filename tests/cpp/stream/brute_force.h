@@ -117,10 +117,17 @@ class BruteForce {
   // Does a match end at the scope's last event? Tries every assignment.
   bool holds_here(const Part& part) const {
     if (spec_.aggregate.kind != TriggerAggregateKind::none) return aggregate(part);
+    within_ = window_of(0);
     if (extend(spec_.steps, part, 0, 0, 0, {})) return true;
-    for (const auto& steps : spec_.others)
-      if (extend(steps, part, 0, 0, 0, {})) return true;
+    for (size_t i = 0; i < spec_.others.size(); ++i) {
+      within_ = window_of(i + 1);
+      if (extend(spec_.others[i], part, 0, 0, 0, {})) return true;
+    }
     return false;
+  }
+  std::optional<int64_t> window_of(size_t pattern) const {
+    const bool own = pattern < spec_.own_within.size() && spec_.own_within[pattern] != 0;
+    return own ? std::optional(spec_.own_within[pattern]) : spec_.within_us;
   }
 
   // Steps before `s` are placed; `rep` copies of step s too, or those of its all() that `used` says.
@@ -154,7 +161,8 @@ class BruteForce {
       return step.follow != Follow::first || clear_before(step, i);
     }
     const int64_t since = event(i).ts - event(at.last).ts;
-    const auto gap = rep == 0 && step.gap_us ? step.gap_us : spec_.gap_us;
+    const bool own = rep == 0 && (step.gap_us || step.least_us);
+    const auto gap = own ? step.gap_us : spec_.gap_us;
     if (gap && since > *gap) return false;
     if (rep > 0) return true;
     if (step.follow == Follow::next && i != at.last + 1) return false;
@@ -178,13 +186,14 @@ class BruteForce {
                            (!part.barrier_time || event(place).ts > *part.barrier_time));
   }
   bool accepts(const Part& part, int start) const {
-    return !(spec_.within_us && events_[scope_.back()].event.ts - event(start).ts > *spec_.within_us) &&
+    return !(within_ && events_[scope_.back()].event.ts - event(start).ts > *within_) &&
            behind_barrier(part, start);
   }
 
   // Counts, adds up or collects all events of the window, anew at each.
   bool aggregate(const Part& part) const {
     const TriggerAggregate& a = spec_.aggregate;
+    within_ = spec_.within_us;
     const auto counted = [&](int place) {
       const Event& e = event(place);
       return is_any(spec_.steps[0].any_of, e) && !is_shared(e) &&
@@ -192,16 +201,25 @@ class BruteForce {
     };
     const int end = static_cast<int>(scope_.size()) - 1;
     if (!counted(end)) return false;
-    double count = 0, sum = 0;
+    double count = 0, sum = 0, least = 0, most = 0;
     std::set<std::string> values;
     for (int i = 0; i <= end; ++i) {
       if (!counted(i) || !accepts(part, i)) continue;
       ++count;
-      if (a.kind == TriggerAggregateKind::sum) sum += *values_.number(event(i), a.field);
+      if (a.of_numbers()) {
+        const double number = *values_.number(event(i), a.field);
+        sum += number;
+        least = count == 1 ? number : std::min(least, number);
+        most = count == 1 ? number : std::max(most, number);
+      }
       if (a.kind == TriggerAggregateKind::distinct) values.insert(*values_.text(event(i), a.field));
     }
     if (a.kind == TriggerAggregateKind::distinct) count = static_cast<double>(values.size());
-    return BruteValues::holds(a.op, a.kind == TriggerAggregateKind::sum ? sum : count, a.bound.d);
+    if (a.kind == TriggerAggregateKind::sum) count = sum;
+    if (a.kind == TriggerAggregateKind::avg) count = sum / count;
+    if (a.kind == TriggerAggregateKind::min) count = least;
+    if (a.kind == TriggerAggregateKind::max) count = most;
+    return BruteValues::holds(a.op, count, a.bound.d);
   }
 
   bool absent_between(size_t armed, size_t upto, const std::string& key) const {
@@ -253,7 +271,8 @@ class BruteForce {
   const BruteValues values_;
   const std::vector<Recorded>& events_;
   size_t first_;
-  std::vector<size_t> scope_;  // events of the key that is looked at
+  std::vector<size_t> scope_;              // events of the key that is looked at
+  mutable std::optional<int64_t> within_;  // of the pattern that is tried
   std::map<std::string, Part> parts_;
   std::map<std::string, bool> states_;
   std::map<std::string, std::vector<int64_t>> once_, cooldown_, rate_;

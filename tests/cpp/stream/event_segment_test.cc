@@ -69,7 +69,9 @@ TEST_F(SegmentByNumber, EveryEventIsTheOneThatWasWrittenWhereverReadingBegins) {
     auto segment = store::SegmentReader::open(bytes_);
     ASSERT_TRUE(segment.ok());
     uint64_t next = std::max<uint64_t>(from, 1);
-    const Status s = read_event_segment(*segment, catalog_, from, [&](const Event& e) {
+    auto events = EventSegmentReader::make(*segment, catalog_);
+    ASSERT_TRUE(events.ok()) << events.error().message();
+    const Status s = events->read(from, INT64_MIN, [&](const Event& e) {
       EXPECT_EQ(e.seq, next++);
       expect_made(e);
       return next < from + 40;
@@ -82,11 +84,29 @@ TEST_F(SegmentByNumber, EveryEventIsTheOneThatWasWrittenWhereverReadingBegins) {
 TEST_F(SegmentByNumber, OneEventUnpacksTheColumnsOfItsKindAlone) {
   auto segment = store::SegmentReader::open(bytes_);
   ASSERT_TRUE(segment.ok());
-  const Status s = read_event_segment(*segment, catalog_, 1500, [](const Event&) { return false; });
+  auto events = EventSegmentReader::make(*segment, catalog_);
+  ASSERT_TRUE(events.ok()) << events.error().message();
+  const Status s = events->read(1500, INT64_MIN, [](const Event&) { return false; });
   ASSERT_TRUE(s.ok()) << s.error().message();
   // What every event has, times of their own, and the two fields of the kind.
   EXPECT_EQ(segment->unpacked(), kHeadColumns + 1 + 2);
   EXPECT_EQ(segment->columns(), kHeadColumns + 1 + kKinds * 2);
+}
+
+TEST_F(SegmentByNumber, EventsAreReadInAnyOrder) {
+  auto segment = store::SegmentReader::open(bytes_);
+  ASSERT_TRUE(segment.ok());
+  auto events = EventSegmentReader::make(*segment, catalog_);
+  ASSERT_TRUE(events.ok()) << events.error().message();
+  for (uint64_t i = 0; i < 500; ++i) {
+    const uint64_t seq = 1 + i * 1999 % kEvents;
+    const Status s = events->read(seq, INT64_MIN, [&](const Event& e) {
+      EXPECT_EQ(e.seq, seq);
+      expect_made(e);
+      return false;
+    });
+    ASSERT_TRUE(s.ok()) << s.error().message();
+  }
 }
 
 TEST_F(SegmentByNumber, DamageInAColumnThatNobodyReadsIsFoundByTheChecksums) {

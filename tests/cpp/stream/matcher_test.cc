@@ -245,7 +245,7 @@ std::vector<std::pair<uint16_t, int64_t>> drained(Matcher& m) {
 TEST(Matcher, TimersFireOnTheirOwnTime) {
   const Catalog catalog = testing::small_world();
   const uint16_t a = *catalog.find_event("a");
-  Matcher m(catalog, {.utc_offset_us = 3'600'000'000});  // one hour east
+  Matcher m(catalog, {.local = LocalTime(3'600'000'000)});  // one hour east
   const uint16_t every = *m.add(compiled("every 10s", catalog));
   const uint16_t idle = *m.add(compiled("idle 4s", catalog));
   const uint16_t daily = *m.add(compiled("daily 01:00", catalog));

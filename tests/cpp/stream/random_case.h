@@ -60,11 +60,12 @@ class RandomCase {
     } else {
       pattern(s.steps);
       if (chance(10)) pattern(s.others.emplace_back());
+      if (!s.others.empty() && chance(50)) s.own_within = {time(12)};
     }
     const bool aggregates = s.aggregate.kind != TriggerAggregateKind::none;
     if (chance(40)) s.within_us = time(12);
     if (chance(10) && !aggregates) s.gap_us = time(6);
-    if (s.aggregate.kind == TriggerAggregateKind::sum && s.within_us) s.aggregate.keep = 40;
+    if (s.aggregate.of_numbers() && s.within_us) s.aggregate.keep = 40;
     scope(s);
     if (chance(12) && !aggregates && s.others.empty()) {
       s.absent = atoms(5);
@@ -194,8 +195,8 @@ class RandomCase {
     step.any_of = atoms(30);
     s.steps.push_back(step);
     TriggerAggregate& a = s.aggregate;
-    a.kind = static_cast<TriggerAggregateKind>(1 + below(3));
-    if (a.kind == TriggerAggregateKind::sum) {
+    a.kind = static_cast<TriggerAggregateKind>(1 + below(6));
+    if (a.of_numbers()) {
       constexpr PredicateOp orders[] = {PredicateOp::gt, PredicateOp::ge, PredicateOp::lt, PredicateOp::le};
       a.field = "x";
       a.op = orders[below(4)];

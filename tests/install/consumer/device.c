@@ -167,6 +167,8 @@ static void records_and_reads(char** arguments) {
   walle_device_tasks_free(tasks);
   asks(device);
   promise(fine(walle_device_set_fact(device, "charging", 1, &error), &error), "a fact is set");
+  promise(fine(walle_device_set_local_time(device, &tokyo, 1, &error), &error), "local time is set");
+  promise(fine(walle_device_set_local_time(device, NULL, 0, &error), &error), "and is the host's again");
   promise(
       fine(walle_device_close(device, &error), &error) && fine(walle_device_close(device, &error), &error),
       "the device is closed");

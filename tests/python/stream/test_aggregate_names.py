@@ -39,7 +39,7 @@ def test_the_grammar_has_the_aggregates_of_triggers() -> None:
     head = grammar[grammar.index("aggregate =") : grammar.index("patterns =")]
     assert sorted(re.findall(r'"(\w+)" "\("', head)) == sorted(words)
     steps = (counted(event("a"), 2), summed("x", 1), distinct("x", 2))
-    assert [Trigger(s).text.partition("(")[0] for s in steps] == list(words)
-    for word in ("min", "max", "mean"):
-        with pytest.raises(walle_rt.ArgumentError, match=f"one of {', '.join(words)}"):
-            Trigger(f"{word}(x) > 1")
+    assert [Trigger(s).text.partition("(")[0] for s in steps] == list(words)[: len(steps)]
+    assert [Trigger(f"{word}(x) > 1").text for word in words] == [f"{word}(x) > 1" for word in words]
+    with pytest.raises(walle_rt.ArgumentError, match=f"one of {', '.join(words)}"):
+        Trigger("mean(x) > 1")

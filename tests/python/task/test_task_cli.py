@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from commands import run_command, run_walle
 
-from walle_rt.device import Device
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record
 from walle_rt.task import Task
@@ -234,11 +233,15 @@ def test_a_device_tells_of_damage_until_it_is_acknowledged(visits: Path, tmp_pat
     # Nobody has read it: a start does not.
     assert answer("device", "status", device)["losses"] == []
     [loss] = answer("device", "status", device, "--verify")["losses"]
-    assert (loss["kind"], loss["table"], loss["rows"]) == ("damaged_segment", "visits.visits", 3)
+    assert (loss["what"], loss["kind"], loss["name"], loss["count"]) == (
+        "rows",
+        "damaged_segment",
+        "visits.visits",
+        3,
+    )
     assert answer("device", "status", device)["losses"] == [loss]
-    assert "lost of table visits.visits: 3 rows from" in run_walle("device", "status", device).stdout
-    with Device(device, background=False) as opened:
-        opened.acknowledge_losses()
+    assert "lost: 3 rows of visits.visits from 1 to 3: " in run_walle("device", "status", device).stdout
+    run_walle("device", "status", device, "--acknowledge")
     assert answer("device", "status", device, "--verify")["losses"] == []
 
 

@@ -9,11 +9,6 @@
 namespace walle::container {
 
 namespace {
-// The least that one row, one record and one frame take of the journal: bounds how many numbers can be given
-// out between two checkpoints.
-constexpr size_t kLeastRow = 9;
-constexpr size_t kLeastRecord = 41;
-
 Error too_large(size_t size, size_t most, Text task) {
   return argument_error({"a commit of ", size, " bytes"}, {"at most ", most}, {"task '", task, "'"},
                         "leave fewer or smaller rows per firing, or open the device with a larger journal");

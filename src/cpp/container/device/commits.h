@@ -33,6 +33,12 @@ inline constexpr const char* kCommitsJournal = "/commits.walj";
 inline constexpr const char* kCommitsState = "/commits.wals";
 inline constexpr const char* kCommitsTables = "/tables";
 
+// The least that one frame - {crc, size, number} and a payload -, one row and one record take of the journal:
+// they bound how many numbers can be given out between two checkpoints.
+inline constexpr size_t kLeastFrame = 24;
+inline constexpr size_t kLeastRow = 9;
+inline constexpr size_t kLeastRecord = 41;
+
 struct CommitsOptions {
   // A commit takes at most a quarter of it.
   size_t journal_bytes = 8 << 20;
@@ -97,7 +103,10 @@ class Commits {
   Status maintain();
   Status checkpoint();
   const CommitsReport& report() const { return report_; }
-  // Settled numbers were lost: firings that were done may be done again. Behind this, nobody is told.
+  // Commits that a journal has lost, at most, until acknowledged.
+  uint64_t lost() const;
+  // Commits or settled numbers were lost: firings that were done may be done again. Behind this, nobody is
+  // told.
   Status acknowledge_state_loss();
   uint64_t last() const { return journal_->last_seq(); }
 

@@ -14,11 +14,9 @@ constexpr const char* kOutbox = "/outbox";
 constexpr const char* kApplied = "applied";  // all parts have the frames up to this one
 constexpr const char* kNewest = "newest";    // number of the newest frame, of a device that was closed
 constexpr const char* kStateLost = "lost";
+constexpr const char* kLostCommits = "lost commits";  // how many, until acknowledged
 const std::string kSettled = "settled/";
 const std::string kStream = "stream/";
-
-// Of a frame: {crc, size, number} and the least payload.
-constexpr size_t kLeastFrame = 24;
 
 using Found = store::StateFile::Found;
 }  // namespace
@@ -111,8 +109,10 @@ Result<uint64_t> Commits::check_files(const store::JournalRecovery& found, size_
                      : "the commits' journal was emptied, removed or replaced by an older one";
   base::log(base::LogLevel::warning, "device '" + dir_ + "': at most " + std::to_string(report_.lost) +
                                          " commits are lost: " + cause + "; today's budgets count as spent");
-  WALLE_TRY(tables_->lose_newest(cause));
-  WALLE_TRY(outbox_->lose_newest(capacity / kLeastFrame));
+  const uint64_t before = state_->number<uint64_t>(kLostCommits).value_or(0);
+  WALLE_TRY(state_->apply({{kLostCommits, store::put_number(before + report_.lost)}}));
+  WALLE_TRY(tables_->lose_newest(cause, capacity / kLeastRow));
+  WALLE_TRY(outbox_->lose_newest(capacity / kLeastRecord));
   WALLE_TRY(gate_->close_today());
   return std::max(given, in_parts) + 1;
 }
@@ -167,10 +167,12 @@ store::StateFile::Changes Commits::state_changes(uint64_t number) const {
 
 Status Commits::acknowledge_state_loss() {
   WALLE_TRY(check_process());
-  WALLE_TRY(state_->apply({{kStateLost, std::nullopt}}));
+  WALLE_TRY(state_->apply({{kStateLost, std::nullopt}, {kLostCommits, std::nullopt}}));
   report_.state_lost = false;
   return {};
 }
+
+uint64_t Commits::lost() const { return state_->number<uint64_t>(kLostCommits).value_or(0); }
 
 // The newest number is known exactly from now on, should the journal be gone at the next open. Where it
 // cannot be written, the next open knows a bound instead.

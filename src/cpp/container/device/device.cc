@@ -1,5 +1,8 @@
 #include "container/device/device.h"
 
+#include <thread>
+
+#include "base/fork.h"
 #include "base/nearest_name.h"
 #include "container/device/in_callback.h"
 #include "container/task/task_version.h"
@@ -13,7 +16,50 @@ Result<std::unique_ptr<Device>> Device::open(Env& env, const std::string& dir, D
   return device;
 }
 
+Device::Device(std::shared_ptr<DeviceCore> core)
+    : process_(base::fork_generation()), name_(core->name_in_callbacks()), core_(std::move(core)) {}
+
+Device::~Device() {
+  if (core_ == nullptr) return;
+  if (process_ != base::fork_generation()) {
+    // Its threads are not here to be waited for, and its files are the parent's.
+    static std::vector<std::shared_ptr<DeviceCore>>& of_parents =
+        *new std::vector<std::shared_ptr<DeviceCore>>;
+    of_parents.push_back(std::move(core_));
+  } else if (InCallback::of(name_)) {
+    std::thread([core = std::move(core_)]() mutable { core.reset(); }).detach();
+  }
+}
+
+// Before any lock: one that another thread of the parent held stays locked in the child.
+Status Device::check_process(const char* call) const {
+  if (process_ == base::fork_generation()) [[likely]]
+    return {};
+  return resource_error(
+      "a device that was opened before fork(), used in the child", "the process that opened it", call,
+      "leave it to the parent, and open a folder of its own in the child, or start processes "
+      "with spawn instead of fork");
+}
+
+namespace {
+Error waits_for_itself(const char* call) {
+  return argument_error("a call from one of the device's own callbacks, whose end it would wait for",
+                        "another thread", call, "let the callback return, and call it from elsewhere");
+}
+}  // namespace
+
+Status Device::may_end(const char* call) const {
+  WALLE_TRY(check_process(call));
+  return InCallback::of(name_) ? Status(waits_for_itself(call)) : Status();
+}
+
+Status Device::may_wait(const char* call) const {
+  WALLE_TRY(check_process(call));
+  return InCallback::at_work_for(name_) ? Status(waits_for_itself(call)) : Status();
+}
+
 Result<std::shared_ptr<DeviceCore>> Device::core(const char* call) const {
+  WALLE_TRY(check_process(call));
   {
     const std::lock_guard guard(copying_);
     if (core_ != nullptr && (!closed() || InCallback::here())) return core_;
@@ -22,6 +68,7 @@ Result<std::shared_ptr<DeviceCore>> Device::core(const char* call) const {
 }
 
 Status Device::close() {
+  WALLE_TRY(may_end("close"));
   attached_.stop_all();
   closed_.store(true, std::memory_order_release);
   std::shared_ptr<DeviceCore> held;

@@ -19,14 +19,19 @@ namespace walle::container {
 class Device {
  public:
   static Result<std::unique_ptr<Device>> open(Env& env, const std::string& dir, DeviceOptions options);
+  // Closes it. In a child of fork() the device is the parent's and stays as it is; in one of its own
+  // callbacks another thread closes it, behind the callback.
+  ~Device();
 
   // What it does, or the error of one that is closed; `call` is what was asked. An on_result callback gets it
   // until close() has waited for that callback's end. Hold it no longer than the call: the folder is given
   // back when the last holder of a closed device lets go.
   Result<std::shared_ptr<DeviceCore>> core(const char* call) const;
-  // Ends what is attached, then the device. To close once more does nothing. Not from an on_result callback,
-  // whose end it waits for.
+  // Ends what is attached, then the device. To close once more does nothing. An error where may_end() is one.
   Status close();
+  // Errors in a child of fork(), and where `call` would wait for the callback that it is called from.
+  Status may_end(const char* call) const;   // the device, or a thread that works for it
+  Status may_wait(const char* call) const;  // for the device's tasks
   // Agents and tunnels; whoever joins leaves before the device goes.
   Attached& attached() const { return attached_; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
@@ -53,12 +58,15 @@ class Device {
   Result<std::vector<std::string>> tables(const std::string& task) const;
 
  private:
-  explicit Device(std::shared_ptr<DeviceCore> core) : core_(std::move(core)) {}
+  explicit Device(std::shared_ptr<DeviceCore> core);
+  Status check_process(const char* call) const;
   // Runs `change` and copies the catalogue, which it may have changed even where it failed.
   template <class Change>
   auto changing(const char* call, const Change& change);
   Result<std::string> known_table(DeviceCore& core, const std::string& task, const std::string& table) const;
 
+  const uint64_t process_;
+  const void* const name_;  // in callbacks
   mutable Attached attached_;
   std::atomic<bool> closed_ = false;
   std::mutex changing_;  // around whatever changes the catalogue

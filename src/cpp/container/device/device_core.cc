@@ -50,6 +50,13 @@ Status DeviceCore::set_fact(const std::string& name, bool holds) {
   return {};
 }
 
+Status DeviceCore::set_local(const std::optional<stream::LocalTime>& local) {
+  WALLE_TRY(check_open());
+  WALLE_TRY(processor_->set_local(local ? *local : stream::LocalTime::host()));
+  maintenance_->poke();  // something may be due earlier
+  return {};
+}
+
 DeviceCore::Runner DeviceCore::find(std::string_view name) const {
   const std::shared_lock lock(tasks_lock_);
   const auto found = tasks_.find(name);

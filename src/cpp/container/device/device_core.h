@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "container/device/clock.h"
+#include "container/device/device_loss.h"
 #include "container/device/device_options.h"
 #include "container/device/maintenance.h"
 #include "container/device/task_info.h"
@@ -77,9 +78,13 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // today stays spent.
   Status remove(const std::string& name);
 
+  // Local time is another from now on; none: the host's, asked anew. Durable when it returns.
+  Status set_local(const std::optional<stream::LocalTime>& local);
   // What holds on this device: charging, unmetered, idle ... One that was never set does not hold.
   Status set_fact(const std::string& name, bool holds);
   std::map<std::string, bool> facts() const { return facts_.all(); }
+  // What names the device where one of its callbacks asks (InCallback).
+  const void* name_in_callbacks() const { return &facts_; }
 
   // Runs a function of a task that its manifest's calls name, on this thread, in the task's isolate and under
   // the limits declared there: between two firings, at once where none is under way. Values cross as in
@@ -91,6 +96,13 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // Called behind each firing's commit, from a worker, which waits for it; none for no one. Not called again
   // after a crash between the two: what must not be missed is in the tables.
   void on_result(std::function<void(const TaskResult&)> callback);
+
+  // What is gone, of any file of the folder, until acknowledged. Reads every segment of the tables first
+  // where `verify` says so.
+  Result<std::vector<DeviceLoss>> losses(bool verify = false);
+  // Forgets what losses() tells now, durably. Of privacy accounts only where `spent` says what each is known
+  // to have spent.
+  Status acknowledge_losses(const std::map<std::string, double>* spent = nullptr);
 
   std::vector<TaskInfo> tasks() const;  // by name
   Result<TaskInfo> task(const std::string& name) const;
@@ -142,6 +154,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status adopt_event(const stream::EventDecl& wanted);
   void keep_features(const Manifest& manifest);
   void take_back(const std::string& name, const std::optional<InstalledTask>& before);
+  // device_losses.cc
+  Result<std::vector<std::string>> damaged_states() const;
   // device_core.cc
   Status check_open() const;
   Status keep_up();

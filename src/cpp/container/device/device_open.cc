@@ -42,7 +42,10 @@ Status DeviceCore::open_rooms() {
   WALLE_ASSIGN(commits_, Commits::open(env_, dir_, options_.commits));
   options_.processor.settled = [this](std::string_view task) { return commits_->settled(std::string(task)); };
   options_.processor.sync_settled = [this] { return commits_->sync(); };
+  options_.processor.matcher.local = options_.local ? *options_.local : stream::LocalTime::host();
   WALLE_ASSIGN(processor_, stream::Processor::open(env_, dir_, options_.catalog, options_.processor));
+  if (options_.processor.log.recorded_times)
+    commits_->gate().go_by([processor = processor_.get()] { return processor->now(); });
   WALLE_ASSIGN(registry_, TaskRegistry::open(env_, dir_));
   WALLE_ASSIGN(marks_, CrashMarks::open(env_, dir_));
   vm::PoolOptions pool;

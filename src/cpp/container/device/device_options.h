@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct DeviceOptions {
   stream::Catalog catalog;
   stream::ProcessorOptions processor;  // `settled` is the device's own
   CommitsOptions commits;
+  std::optional<stream::LocalTime> local;  // of `daily` and `during`; none: the host's
 
   uint32_t workers = 2;                                       // at most kMaxWorkers
   uint32_t ready_isolates = 2;                                // warm ones that wait for a task: 0.4 MB each

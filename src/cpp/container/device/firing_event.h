@@ -1,19 +1,13 @@
-// FiringEvent: the `event` that a task's function gets: a dict made of a firing and the event that completed
-// it, in the boundary's own terms. Its memory is kept from firing to firing, so that a hot task's event
-// allocates nothing.
+// FiringEvent: the `event` that a task's function gets: a dict made of a firing, of what its scope kept
+// apart, and of the first and the last event of its match (docs/reference/firing.md), in the boundary's own
+// terms. Its memory is kept from firing to firing, so that a hot task's event allocates nothing.
 //
-//   {trigger, number, key, seq, ts, start_ts, session, page_instance, coalesced, event, page, fields: {...}}
-//
-// event and page are None, and fields is empty, where event `seq` is no longer in the log. `key` is the hash
-// as a signed number. Used by one thread at a time.
+// event, page and fields are the last event's: None and nothing where it is no longer in the log. `key` is
+// the hash as a signed number. Used by one thread at a time.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
+#include "container/device/event_value.h"
 #include "stream/processor/processor.h"
-#include "vm/abi.h"
 
 namespace walle::container {
 
@@ -23,7 +17,7 @@ class FiringEvent {
   FiringEvent(const FiringEvent&) = delete;
   FiringEvent& operator=(const FiringEvent&) = delete;
 
-  // Reads the event from the log; an error is one of reading it.
+  // Reads the events from the log; an error is one of reading it. `firing` is located (Processor::locate).
   Status fill(const stream::TaskFiring& firing, stream::Processor& processor);
   // Until the next fill().
   const wvm_value& value() const { return value_; }
@@ -31,12 +25,13 @@ class FiringEvent {
  private:
   void add(std::string_view key, wvm_value value);
   void put_firing(const stream::TaskFiring& firing);
-  void put_event(const stream::Event& event, const stream::Catalog& catalog);
-  wvm_value text(std::string_view text);
+  Status read(uint64_t seq, stream::Processor& processor, EventValue& found);
+  void put_scope(const stream::TaskFiring& firing, const stream::Catalog& catalog, const EventValue& first);
 
-  std::vector<wvm_value> items_;   // keys and values of the dict
-  std::vector<wvm_value> fields_;  // of the dict in it
-  std::string texts_;              // what both point to that is not a literal; never grows while in use
+  std::vector<wvm_value> items_;  // keys and values of the dict
+  std::vector<wvm_value> scope_;  // of the dict in it
+  std::string names_;             // of fields in it; never grows while in use
+  EventValue first_, last_;
   wvm_value value_{};
 };
 

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/unreached.h"
 #include "container/device/clock.h"
+#include "container/device/in_callback.h"
 #include "container/host/host_calls.h"
 #include "container/host/slots.h"
 #include "container/host/task_state.h"
@@ -11,11 +12,11 @@ namespace walle::container {
 
 namespace {
 
-std::function<void(base::LogLevel, std::string_view)> log_of(const DeviceOptions& options,
+std::function<void(base::LogLevel, std::string_view)> log_of(const TaskRooms& rooms,
                                                              const std::string& task) {
-  if (options.log)
-    return [log = options.log, task](base::LogLevel level, std::string_view line) { log(task, level, line); };
-  return [task](base::LogLevel level, std::string_view line) {
+  return [log = rooms.options.log, task, device = &rooms.facts](base::LogLevel level, std::string_view line) {
+    const InCallback mark(device);
+    if (log) return log(task, level, line);
     if (base::log_enabled(level)) base::log(level, "task '" + task + "': " + std::string(line));
   };
 }
@@ -40,7 +41,7 @@ std::string allowed_of(vm::Reason reason, const PhaseLimits& limits, const Manif
 Result<std::shared_ptr<HotTask>> HotTask::make(TaskRooms& rooms, std::shared_ptr<const TaskVersion> version) {
   std::shared_ptr<HotTask> made(new HotTask(rooms, std::move(version)));
   const Manifest& manifest = made->version_->manifest;
-  made->context_.log = log_of(rooms.options, manifest.name);
+  made->context_.log = log_of(rooms, manifest.name);
   WALLE_TRY(made->make_scopes());
   WALLE_ASSIGN(made->isolate_, rooms.pool.take(made->version_->limits, made->context_));
   WALLE_TRY(made->isolate_->attach(made->version_->bundle));

@@ -60,6 +60,7 @@ Result<std::unique_ptr<TaskRegistry>> TaskRegistry::open(Env& env, const std::st
   WALLE_TRY(env.make_dirs(dir + "/tasks"));
   WALLE_ASSIGN(std::unique_ptr<store::StateFile> state, store::StateFile::open(env, dir + "/tasks.wals"));
   std::unique_ptr<TaskRegistry> made(new TaskRegistry(env, dir, std::move(state)));
+  WALLE_TRY(made->note_loss());
   const std::string_view prefix = kPrefix;
   for (const std::string& key : made->state_->keys(kPrefix)) {
     std::optional<InstalledTask> entry = unpacked(*made->state_->get(key));
@@ -71,6 +72,17 @@ Result<std::unique_ptr<TaskRegistry>> TaskRegistry::open(Env& env, const std::st
                                            "' is none that this version writes; install the task again");
   }
   return made;
+}
+
+// Written down before anything is installed over it. A list that is not there beside bundles was removed.
+Status TaskRegistry::note_loss() {
+  if (state_->readable()) return {};
+  WALLE_ASSIGN(const std::vector<std::string> files, env_.list_files(dir_ + "/tasks"));
+  if (state_->found() == store::StateFile::Found::nothing && files.empty()) return {};
+  base::log(base::LogLevel::warning, "'" + dir_ +
+                                         "/tasks.wals': both copies are damaged or gone; which tasks "
+                                         "were installed is not known, install them again");
+  return state_->apply({{kLost, ""}});
 }
 
 Result<std::string> TaskRegistry::store(const std::string& task, const std::string& version,

@@ -31,8 +31,10 @@ class TaskRegistry {
   static Result<std::unique_ptr<TaskRegistry>> open(Env& env, const std::string& dir);
 
   const std::map<std::string, InstalledTask>& tasks() const { return tasks_; }
-  // Both copies of the list were damaged: it is empty, and bundles lie there that nobody names.
-  bool lost() const { return state_->found() == store::StateFile::Found::lost; }
+  // Both copies of the list were damaged or removed: it was empty, and bundles lie there that nobody names.
+  // Until acknowledged.
+  bool lost() const { return state_->get(kLost).has_value(); }
+  Status acknowledge_loss() { return state_->apply({{kLost, std::nullopt}}); }
 
   // Writes the bundle's file, or takes the package's parts over from `blobs` and writes its manifest; returns
   // the file's name. Nothing is installed by that, and nothing is verified but sizes.
@@ -54,6 +56,8 @@ class TaskRegistry {
   TaskRegistry(Env& env, std::string dir, std::unique_ptr<store::StateFile> state)
       : env_(env), dir_(std::move(dir)), parts_(env, dir_ + "/tasks/parts"), state_(std::move(state)) {}
   Result<std::string> read_manifest_file(const std::string& file) const;
+  static constexpr const char* kLost = "lost";  // no task's entry: those have a prefix
+  Status note_loss();
   Status change(const std::string& task, std::optional<std::string> entry);
   void sweep_parts();
   Env& env_;

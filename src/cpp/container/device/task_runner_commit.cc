@@ -150,7 +150,7 @@ void TaskRunner::tell_listener() {
   result.commit = frame_;
   result.times = work_.times;
   result.waited_us = work_.waited_us;
-  const InCallback mark;
+  const InCallback mark(&rooms_.facts);
   (*callback)(result);
 }
 

@@ -31,7 +31,8 @@ bool TaskRunner::begin() {
     hot_->resume(work_.between);
     return true;
   }
-  const Status begun = hot_->begin(work_.firing);
+  const Status located = rooms_.processor.locate(work_.firing);
+  const Status begun = located.ok() ? hot_->begin(work_.firing) : located;
   if (!begun.ok()) fail_phase(Phase::start, begun.error());
   return begun.ok();
 }

@@ -67,7 +67,11 @@ Result<EventQuery> query_of(HostArgs args, size_t firing_at, size_t of_at) {
   }
   if (of == "match") {
     WALLE_ASSIGN(const int64_t start, number_in(firing, "start_ts"));
-    return EventQuery::match(start, seq);
+    EventQuery match = EventQuery::match(start, seq);
+    // By number where it is known: two events of one microsecond are two.
+    const Result<uint64_t> first = event_in(firing, "start_seq");
+    if (first.ok()) match.from = *first;
+    return match;
   }
   if (of == "session") {
     WALLE_ASSIGN(const uint64_t session, event_in(firing, "session"));

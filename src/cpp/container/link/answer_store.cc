@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/record_trace.h"
 #include "base/trace.h"
+#include "container/device/in_callback.h"
 #include "container/task/task_version.h"
 
 namespace walle::container {
@@ -76,7 +77,10 @@ Result<link::AnswerMark> AnswerStore::take(const link::Answer& answer) {
   if (!answered.error.empty())
     base::log(base::LogLevel::warning, "task '" + answered.task + "', answer to " + answered.stream + " " +
                                            std::to_string(answered.seq) + ": " + answered.error);
-  if (on_answer_) on_answer_(answered);
+  if (on_answer_) {
+    const InCallback mark;
+    on_answer_(answered);
+  }
   return link::AnswerMark{.stream = answer.stream, .taken = answer.number};
 }
 

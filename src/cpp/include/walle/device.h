@@ -160,11 +160,24 @@ WALLE_API walle_status_t walle_device_remove(walle_device_t* device, const char*
 WALLE_API walle_status_t walle_device_set_fact(walle_device_t* device, const char* fact, int holds,
                                                walle_error_t* error);
 
+/* Local time is `offset_us` ahead of UTC from `from_us` (us since 1970) on; the first one also before. */
+typedef struct walle_utc_offset_t {
+  int64_t from_us;
+  int64_t offset_us;
+} walle_utc_offset_t;
+
+/* Local time, by which `daily` and `during` go, is another from now on: `count` offsets in order of time, at
+ * most 1,024; one for a fixed offset. NULL and 0: the host's, asked anew - call it when the system says that
+ * its zone has changed. A device begins with the host's at every open. Durable. */
+WALLE_API walle_status_t walle_device_set_local_time(walle_device_t* device,
+                                                     const walle_utc_offset_t* offsets, size_t count,
+                                                     walle_error_t* error);
+
 /* Strings belong to the list. */
 typedef struct walle_task_info_t {
   const char* name;
   const char* version;
-  const char* status; /* "idle", "queued", "running", "waiting" (for facts), "set_aside", "broken" */
+  const char* status; /* "idle", "queued", "running", "waiting" (for facts), "set aside", "broken" */
   const char* error;  /* the newest failure; of a task that was set aside or is broken, why; "" without one */
   uint64_t firings, failures; /* done since the device was opened */
   uint32_t failures_in_row;
@@ -201,7 +214,8 @@ typedef struct walle_task_result_t {
 } walle_task_result_t;
 
 /* Called from the worker threads when a firing's results are stored, for one task's firings in their order;
- * its worker waits for it. It may record events and read tables; it must not close the device. NULL: nobody
+ * its worker waits for it. It may record events and read tables; close, disconnect and wait, which would wait
+ * for it, are WALLE_ARGUMENT there. NULL: nobody
  * is called any more, once this returns and callbacks under way have ended. A callback is not called again
  * after a crash: what must not be missed is in the tables. */
 typedef void (*walle_device_result_fn)(void* user, const walle_task_result_t* result);

@@ -126,7 +126,7 @@ Result<EgressPolicy> EgressGate::policy_for(const std::string& task, const std::
   for (const EgressPolicy& p : policies_) {
     if (p.task != task || p.feature != feature) continue;
     // Asked at each use rather than when loaded: a policy may run out while the process lives.
-    if (p.expires_ts && env_.wall_us() >= p.expires_ts)
+    if (p.expires_ts && now() >= p.expires_ts)
       return denied("a policy that has expired", "a policy in force", task, feature,
                     "fetch the task's current configuration");
     return p;
@@ -200,7 +200,7 @@ Result<Permit> EgressGate::permit(const std::string& task, const std::string& fe
   out.begun_ns = base::trace_clock();
   out.bytes = pack_batch(batch);
   out.stream = feature;
-  out.entry = {.ts = env_.wall_us(),
+  out.entry = {.ts = now(),
                .bytes = static_cast<int64_t>(out.bytes.size()),
                .rows = static_cast<int64_t>(batch.rows()),
                .task = task,

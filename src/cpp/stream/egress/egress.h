@@ -13,6 +13,8 @@
 // that wait count as spent for every other. Thread-safe.
 #pragma once
 
+#include <functional>
+
 #include "store/sealed_env.h"
 #include "stream/egress/egress_ledger.h"
 #include "stream/egress/permit.h"
@@ -46,6 +48,9 @@ class EgressGate {
   static Result<std::unique_ptr<EgressGate>> open(Env& env, const std::string& dir,
                                                   const std::string& key = {});
 
+  // Budgets and expiries go by this time instead of the device's clock, where it is not 0: that of a
+  // recording. Before anything is asked of the gate.
+  void go_by(std::function<int64_t()> clock) { clock_ = std::move(clock); }
   // Replaces the feature's policy. Whether it may be believed is the caller's to know.
   Status allow(EgressPolicy policy);
   // Nothing of this task may leave any more. What it has spent stays known.
@@ -90,8 +95,13 @@ class EgressGate {
   Status check_budget(const EgressPolicy& policy, const LedgerEntry& entry) const;
   static Status check_policy(const EgressPolicy& policy);
   static void settle(const Permit& permit);
+  int64_t now() const {
+    const int64_t recorded = clock_ ? clock_() : 0;
+    return recorded ? recorded : env_.wall_us();
+  }
 
   Env& env_;
+  std::function<int64_t()> clock_;
   std::unique_ptr<store::SealedEnv> sealed_;
   std::unique_ptr<EgressLedger> ledger_;
   std::shared_ptr<Reserved> reserved_;

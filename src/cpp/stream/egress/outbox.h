@@ -105,8 +105,18 @@ class Outbox {
   };
   Outbox(store::MirroredFile file, OutboxOptions options, bool read_only)
       : file_(std::move(file)), options_(options), read_only_(read_only) {}
+  // One that goes when there is no room: of the lowest priority the oldest.
+  struct Victim {
+    uint8_t priority = 0;
+    int64_t ts = 0;
+    const std::string* stream = nullptr;  // a key of streams_
+    uint64_t seq = 0;
+  };
+  static bool goes_before(const Victim& a, const Victim& b);
   bool make_room(const OutboxRecord& record);
-  void drop_oldest(Stream& stream, uint8_t priority);
+  void find_victims();
+  void note_victim(const std::string& stream, const OutboxRecord& record);
+  void drop(const Victim& victim);
   std::string serialize(uint64_t number) const;
   bool parse(std::string_view bytes);
   Status write(const std::string& content);
@@ -121,6 +131,9 @@ class Outbox {
   bool changed_ = false;
   std::map<std::string, Stream> streams_;
   uint64_t bytes_ = 0, records_ = 0;  // waiting in all streams
+  // Those that go first, the first one last: what a look at all that waits gives at once, since a full outbox
+  // pushes one out at every send. Some may have left since. Whatever is not among them goes behind them.
+  std::vector<Victim> victims_;
 };
 
 }  // namespace walle::stream

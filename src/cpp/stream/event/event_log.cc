@@ -164,6 +164,26 @@ Result<uint64_t> EventLog::commit(const Event& e, size_t size) {
   return journal_->commit(sealed.size(), [&](auto& w) { w.copy(sealed.data(), sealed.size()); });
 }
 
+// On a disk that is full an attempt writes a segment in vain, which takes a tenth of a second of the caller's
+// thread: at most a tenth of its time goes there, and between two attempts events are refused at once.
+Status EventLog::make_room(size_t size) {
+  constexpr int64_t kPauses = 9;
+  const int64_t begun = env_.steady_us();
+  if (begun < full_until_us_)
+    return resource_error(
+        "a full journal whose events cannot be moved to a segment: the disk was full just now",
+        "space for one event", "append", "free space on the disk; it is tried again");
+  Status compacted = compact();
+  if (!compacted.ok()) {
+    const int64_t now = env_.steady_us();
+    full_until_us_ = now + kPauses * (now - begun);
+    return compacted;
+  }
+  if (journal_->reserve(size)) return {};
+  return resource_error("no space in the journal after compaction", "space for one event", "append",
+                        "open the log with a larger journal");
+}
+
 Result<Event> EventLog::append(Event e, bool durable) {
   const base::TraceSpan span("append");
   WALLE_TRY(check_writable("append()"));
@@ -184,10 +204,7 @@ Result<Event> EventLog::append(Event e, bool durable) {
       return argument_error(
           {"an event of ", least, " bytes"}, {"at most ", journal_->max_payload() - (most - least)},
           {"append of '", decl.name, "'"}, "store large contents elsewhere and record their name");
-    WALLE_TRY(compact());  // nobody maintained the log in time
-    if (!journal_->reserve(most))
-      return resource_error("no space in the journal after compaction", "space for one event", "append",
-                            "open the log with a larger journal");
+    WALLE_TRY(make_room(most));  // nobody maintained the log in time
   }
   sequencer_.place(e, decl.kind, journal_->last_seq() + 1, late);
   const uint64_t place = journal_->next_place().at;

@@ -7,6 +7,7 @@
 // in a child of fork() every call is an error, because two writers of one ring overwrite each other.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -154,6 +155,8 @@ class EventLog {
   Status look_anew();
   Status read_segments(const EventQuery& query, uint64_t& next,
                        const std::function<bool(const Event&)>& visit);
+  Result<EventSegmentReader*> load(const store::SegmentEntry& entry);
+  void let_go_of_segments();
   Status read_frames(uint64_t from, const std::function<bool(const Event&, size_t bytes)>& visit,
                      store::JournalPlace start = {}) const;
   // event_log_maintain.cc
@@ -168,6 +171,7 @@ class EventLog {
   Status check_event(const Event& e);
   Result<uint64_t> commit(const Event& e, size_t size);
   Status check_writable(std::string_view what) const;
+  Status make_room(size_t size);
   bool is_late(const Event& e);
 
   Env& below_;
@@ -186,7 +190,15 @@ class EventLog {
   LogManifest manifest_;
   bool manifest_known_ = true;  // false: its file was damaged or is gone
   FoundSegments found_;         // what opening is still to do with files
-  mutable std::mutex files_;    // manifest_, catalog_ while it grows, and the journal's tail
+  struct Loaded {
+    store::SegmentEntry entry;
+    std::unique_ptr<LoadedSegment> segment;
+    uint64_t used = 0;  // by which load(); 0: never
+  };
+  // Those read last: two, because a match may begin in one and end in the next.
+  std::array<Loaded, 2> loaded_;
+  uint64_t loads_ = 0, loads_before_ = 0;
+  mutable std::mutex files_;  // manifest_, loaded_, catalog_ while it grows, and the journal's tail
   std::mutex maintaining_;
   JournalMarks marks_;
   Sequencer sequencer_;
@@ -196,6 +208,7 @@ class EventLog {
   std::function<void(const Event&)> follower_;
   LogReport report_;
   int64_t synced_at_ = 0;
+  int64_t full_until_us_ = 0;  // of the steady clock: no further compaction by append(), the disk is full
   std::unique_ptr<base::LoopThread> maintainer_;  // last: its thread uses all of the above
 };
 

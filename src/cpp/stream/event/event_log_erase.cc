@@ -75,6 +75,7 @@ Status EventLog::finish_erasing() {
   report_.erased = manifest_.erased;
   if (manifest_.erasing.empty()) return {};
   const uint64_t events = manifest_.erasing.size();
+  loaded_ = {};
   for (store::SegmentEntry& segment : manifest_.segments) WALLE_TRY(erase_in(segment));
   // Released frames read until they are overwritten, and what was set aside cannot be searched.
   WALLE_TRY(journal_->clear_released());
@@ -93,8 +94,9 @@ Status EventLog::erase_in(store::SegmentEntry& segment) {
   const std::string path = dir_ + "/" + file_of(segment);
   WALLE_ASSIGN(const std::string bytes, env_.read_file(path));
   WALLE_ASSIGN(store::SegmentReader old, store::SegmentReader::open(bytes));
+  WALLE_ASSIGN(EventSegmentReader events, EventSegmentReader::make(old, catalog_));
   EventSegmentBuilder builder(catalog_);
-  WALLE_TRY(read_event_segment(old, catalog_, 0, [&](const Event& e) {
+  WALLE_TRY(events.read(0, INT64_MIN, [&](const Event& e) {
     if (!std::ranges::binary_search(manifest_.erasing, e.seq)) builder.add(e);
     return true;
   }));

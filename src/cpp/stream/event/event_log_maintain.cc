@@ -20,6 +20,7 @@ Status EventLog::maintain() {
     WALLE_TRY(compact());
     WALLE_TRY(retain());
   }
+  let_go_of_segments();
   latest_ts_.store(env_.wall_us() + kMaxAheadUs, std::memory_order_relaxed);
   const int64_t now = env_.steady_us();
   if (journal_->unsynced() >= options_.sync_events ||

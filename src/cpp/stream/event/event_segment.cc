@@ -69,131 +69,118 @@ store::Segment EventSegmentBuilder::finish() {
   return s;
 }
 
-namespace {
-// One event after another out of a segment's columns. Contents borrow from it and from the reader.
-class RowReader {
- public:
-  RowReader(store::SegmentReader& segment, const Catalog& catalog) : segment_(segment), catalog_(catalog) {}
+Result<EventSegmentReader> EventSegmentReader::make(store::SegmentReader& segment, const Catalog& catalog) {
+  EventSegmentReader out(segment, catalog);
+  WALLE_TRY(out.find_columns());
+  WALLE_TRY(out.count_rows());
+  return out;
+}
 
-  Status find_columns() {
-    for (size_t i = 0; i < kHeadColumns; ++i) {
-      WALLE_ASSIGN(head_[i], integers(kHeadNames[i]));
-      if (!head_[i] || head_[i]->size() != segment_.rows())
-        return damaged({"without its column '", kHeadNames[i], "'"});
-    }
-    WALLE_ASSIGN(own_, integers(kOwnTime));
-    fields_.resize(catalog_.events().size());
-    return {};
+// nullptr where there is no such column of an integer in every row.
+Result<const Column::Integers*> EventSegmentReader::integers(std::string_view name) {
+  WALLE_ASSIGN(const Column* column, segment_->find(name));
+  return column && column->type() == ColumnType::integer && column->whole() ? &column->integers() : nullptr;
+}
+
+Status EventSegmentReader::find_columns() {
+  for (size_t i = 0; i < kHeadColumns; ++i) {
+    WALLE_ASSIGN(head_[i], integers(kHeadNames[i]));
+    if (!head_[i] || head_[i]->size() != segment_->rows())
+      return damaged({"without its column '", kHeadNames[i], "'"});
   }
+  WALLE_ASSIGN(own_, integers(kOwnTime));
+  fields_.resize(catalog_->events().size());
+  return {};
+}
 
-  // The first row whose event has this number or a higher one; rows before it are not read. Numbers grow.
-  size_t first_row(uint64_t from) {
-    const Integers& seqs = *head_[kSeq];
-    const auto at = std::ranges::partition_point(seqs, [&](int64_t s) { return std::cmp_less(s, from); });
-    const auto row = static_cast<size_t>(at - seqs.begin());
-    const auto flags = head_[kFlags]->begin();
-    own_row_ = static_cast<size_t>(
-        std::count_if(flags, flags + static_cast<ptrdiff_t>(row), [](int64_t f) { return f & kHasOwnTime; }));
-    return row;
+// Numbers of a segment are checked against the catalogue one by one: its checksum says it is as written, not
+// by whom.
+Status EventSegmentReader::count_rows() {
+  const Integers& events = *head_[kEvent];
+  std::vector<uint32_t> counts(fields_.size());
+  of_kind_.resize(events.size());
+  uint32_t own = 0;
+  if (own_) of_own_.resize(events.size());
+  for (size_t row = 0; row < events.size(); ++row) {
+    if (events[row] < 0 || std::cmp_greater_equal(events[row], counts.size()))
+      return damaged("with unknown event ids");
+    of_kind_[row] = counts[static_cast<size_t>(events[row])]++;
+    if (!((*head_[kFlags])[row] & kHasOwnTime)) continue;
+    if (!own_ || own >= own_->size()) return damaged("with fewer own times than its flags say");
+    of_own_[row] = own++;
   }
+  return {};
+}
 
-  // Rows in order, each once.
-  Result<Event> read(size_t row) {
-    const int64_t event = (*head_[kEvent])[row];
-    const int64_t page = (*head_[kPage])[row];
-    // Numbers of a segment are checked against the catalogue one by one: its checksum says it is as written,
-    // not by whom.
-    if (event < 0 || std::cmp_greater_equal(event, fields_.size())) return damaged("with unknown event ids");
-    Event e;
-    e.event = static_cast<uint16_t>(event);
-    if (page < 0 || std::cmp_greater_equal(page, catalog_.page_count(e.event)))
-      return damaged("with unknown page or state ids");
-    e.page = static_cast<uint16_t>(page);
-    e.seq = static_cast<uint64_t>((*head_[kSeq])[row]);
-    e.ts = (*head_[kTs])[row];
-    e.session = static_cast<uint64_t>((*head_[kSession])[row]);
-    e.page_instance = static_cast<uint64_t>((*head_[kInstance])[row]);
-    e.flags = static_cast<uint8_t>((*head_[kFlags])[row]);
-    e.own_ts = e.ts;
-    if (e.flags & kHasOwnTime) {
-      if (!own_ || own_row_ >= own_->size()) return damaged("with fewer own times than its flags say");
-      e.own_ts = (*own_)[own_row_++];
-    }
-    WALLE_TRY(find_fields(e.event, row));
-    WALLE_TRY(read_contents(e.event));
-    e.contents = values_;
-    return e;
+// When the first event of a kind is read: its columns.
+Status EventSegmentReader::find_fields(uint16_t event) {
+  if (fields_[event]) return {};
+  std::vector<const Column*> found;
+  const std::vector<FieldDecl>& fields = catalog_->events()[event].fields;
+  for (size_t f = 0; f < fields.size(); ++f) {
+    WALLE_ASSIGN(const Column* column, segment_->find(column_name(event, f)));
+    // The catalogue may be another one's; its types decide what the column must be.
+    if (column && column->type() != fields[f].type) return damaged("with values of another type");
+    found.push_back(column);
   }
+  fields_[event] = std::move(found);
+  return {};
+}
 
- private:
-  using Integers = Column::Integers;
-  struct Cursor {  // of one field: the next row of its event
-    const Column* column = nullptr;
-    size_t row = 0;
-  };
-
-  // nullptr where there is no such column of an integer in every row.
-  Result<const Integers*> integers(std::string_view name) {
-    WALLE_ASSIGN(const Column* column, segment_.find(name));
-    return column && column->type() == ColumnType::integer && column->whole() ? &column->integers() : nullptr;
+Result<Event> EventSegmentReader::event_at(size_t row) {
+  Event e;
+  e.event = static_cast<uint16_t>((*head_[kEvent])[row]);
+  const int64_t page = (*head_[kPage])[row];
+  if (page < 0 || std::cmp_greater_equal(page, catalog_->page_count(e.event)))
+    return damaged("with unknown page or state ids");
+  e.page = static_cast<uint16_t>(page);
+  e.seq = static_cast<uint64_t>((*head_[kSeq])[row]);
+  e.ts = (*head_[kTs])[row];
+  e.session = static_cast<uint64_t>((*head_[kSession])[row]);
+  e.page_instance = static_cast<uint64_t>((*head_[kInstance])[row]);
+  e.flags = static_cast<uint8_t>((*head_[kFlags])[row]);
+  e.own_ts = e.flags & kHasOwnTime ? (*own_)[of_own_[row]] : e.ts;
+  WALLE_TRY(find_fields(e.event));
+  const std::vector<const Column*>& fields = *fields_[e.event];
+  values_.assign(fields.size(), Value());
+  for (size_t f = 0; f < fields.size(); ++f) {
+    if (!fields[f]) continue;
+    if (of_kind_[row] >= fields[f]->size()) return damaged("with fewer values than rows");
+    values_[f] = (*fields[f])[of_kind_[row]];
   }
+  e.contents = values_;
+  return e;
+}
 
-  // When the first event of a kind is read, at `row`: its columns, and where they stand there.
-  Status find_fields(uint16_t event, size_t row) {
-    if (fields_[event]) return {};
-    std::vector<Cursor>& found = fields_[event].emplace();
-    const auto events = head_[kEvent]->begin();
-    const auto before =
-        static_cast<size_t>(std::count(events, events + static_cast<ptrdiff_t>(row), int64_t{event}));
-    const std::vector<FieldDecl>& fields = catalog_.events()[event].fields;
-    for (size_t f = 0; f < fields.size(); ++f) {
-      WALLE_ASSIGN(const Column* column, segment_.find(column_name(event, f)));
-      // The catalogue may be another one's; its types decide what the column must be.
-      if (column && column->type() != fields[f].type) return damaged("with values of another type");
-      found.push_back({.column = column, .row = before});
-    }
-    return {};
-  }
+Error EventSegmentReader::damaged(Text what) const {
+  return model_error({"a segment ", what}, "events of this catalogue",
+                     {"segment of seq ", segment_->first_seq()},
+                     "open the log with the catalogue it was written with");
+}
 
-  Status read_contents(uint16_t event) {
-    std::vector<Cursor>& fields = *fields_[event];
-    values_.assign(fields.size(), Value());
-    for (size_t f = 0; f < fields.size(); ++f) {
-      Cursor& c = fields[f];
-      // Declared after the segment was written: absent in all its rows.
-      if (!c.column) continue;
-      if (c.row >= c.column->size()) return damaged("with fewer values than rows");
-      values_[f] = (*c.column)[c.row++];
-    }
-    return {};
-  }
-
-  Error damaged(Text what) const {
-    return model_error({"a segment ", what}, "events of this catalogue",
-                       {"segment of seq ", segment_.first_seq()},
-                       "open the log with the catalogue it was written with");
-  }
-
-  store::SegmentReader& segment_;
-  const Catalog& catalog_;
-  std::array<const Integers*, kHeadColumns> head_{};
-  const Integers* own_ = nullptr;
-  size_t own_row_ = 0;
-  // By event, by position; none of those of which no event was read.
-  std::vector<std::optional<std::vector<Cursor>>> fields_;
-  std::vector<Value> values_;
-};
-}  // namespace
-
-Status read_event_segment(store::SegmentReader& s, const Catalog& catalog, uint64_t from,
-                          const std::function<bool(const Event&)>& visit) {
-  RowReader rows(s, catalog);
-  WALLE_TRY(rows.find_columns());
-  for (size_t i = rows.first_row(from); i < s.rows(); ++i) {
-    WALLE_ASSIGN(const Event e, rows.read(i));
+// Neither numbers nor times go back.
+Status EventSegmentReader::read(uint64_t from, int64_t from_ts,
+                                const std::function<bool(const Event&)>& visit) {
+  const Integers& seqs = *head_[kSeq];
+  const Integers& times = *head_[kTs];
+  const auto number = std::ranges::partition_point(seqs, [&](int64_t s) { return std::cmp_less(s, from); });
+  const auto time = std::ranges::partition_point(times, [&](int64_t ts) { return ts < from_ts; });
+  auto row = static_cast<size_t>(std::max(number - seqs.begin(), time - times.begin()));
+  for (; row < seqs.size(); ++row) {
+    WALLE_ASSIGN(const Event e, event_at(row));
     if (!visit(e)) break;
   }
   return {};
+}
+
+Result<std::unique_ptr<LoadedSegment>> LoadedSegment::make(std::string bytes, const Catalog& catalog) {
+  auto out = std::make_unique<LoadedSegment>();
+  out->bytes = std::move(bytes);
+  WALLE_ASSIGN(out->packed, store::SegmentReader::open(out->bytes));
+  // All of it: no event of a segment that was damaged since is visited.
+  WALLE_TRY(out->packed->check());
+  WALLE_ASSIGN(out->events, EventSegmentReader::make(*out->packed, catalog));
+  return out;
 }
 
 }  // namespace walle::stream

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <functional>
+#include <memory>
+#include <optional>
 
 #include "store/segment.h"
 #include "stream/event/event.h"
@@ -32,9 +34,46 @@ class EventSegmentBuilder {
   std::vector<std::vector<tensor::Column>> fields_;  // by event, by position: a row per such event
 };
 
-// Events with numbers >= `from`, until `visit` returns false. Of their contents only the columns of those
-// kinds are unpacked that are visited.
-Status read_event_segment(store::SegmentReader& segment, const Catalog& catalog, uint64_t from,
-                          const std::function<bool(const Event&)>& visit);
+// A segment's events by number and time, in any order: columns are unpacked when the first event of their
+// kind is read, and stay. Contents borrow from it. One thread.
+class EventSegmentReader {
+ public:
+  // Borrows the segment and the catalogue.
+  static Result<EventSegmentReader> make(store::SegmentReader& segment, const Catalog& catalog);
+
+  // The events with numbers from `from` and times from `from_ts` on, until `visit` returns false.
+  Status read(uint64_t from, int64_t from_ts, const std::function<bool(const Event&)>& visit);
+
+ private:
+  using Integers = tensor::Column::Integers;
+
+  EventSegmentReader(store::SegmentReader& segment, const Catalog& catalog)
+      : segment_(&segment), catalog_(&catalog) {}
+  Result<const Integers*> integers(std::string_view name);
+  Status find_columns();
+  Status count_rows();
+  Status find_fields(uint16_t event);
+  Result<Event> event_at(size_t row);
+  Error damaged(Text what) const;
+
+  store::SegmentReader* segment_;
+  const Catalog* catalog_;
+  std::array<const Integers*, kHeadColumns> head_{};
+  const Integers* own_ = nullptr;
+  // By row: which of its kind the event is, and which of those with a time of their own.
+  std::vector<uint32_t> of_kind_, of_own_;
+  // By event, by position; none of those of which no event was read. nullptr: declared since.
+  std::vector<std::optional<std::vector<const tensor::Column*>>> fields_;
+  std::vector<Value> values_;
+};
+
+// The same with what it borrows, whole: its checksums were compared.
+struct LoadedSegment {
+  static Result<std::unique_ptr<LoadedSegment>> make(std::string bytes, const Catalog& catalog);
+
+  std::string bytes;
+  std::optional<store::SegmentReader> packed;
+  std::optional<EventSegmentReader> events;
+};
 
 }  // namespace walle::stream

@@ -19,6 +19,10 @@ int64_t added(int64_t a, int64_t b) {
 
 double as_double(const Value& v) { return v.type == ColumnType::integer ? static_cast<double>(v.i) : v.d; }
 
+uint64_t bits_of(const Value& v, bool whole) {
+  return whole ? std::bit_cast<uint64_t>(v.i) : std::bit_cast<uint64_t>(as_double(v));
+}
+
 uint64_t time_of_key(uint64_t key) { return key >> kKeyShift << kKeyShift; }
 }  // namespace
 
@@ -30,7 +34,7 @@ AggregateTrigger::AggregateTrigger(const CompiledTrigger& t)
       windowed_(t.spec.within_us.has_value()),
       limit_(key_limit(t.spec.within_us.value_or(-1))),
       field_(t.aggregate_field) {
-  if (kind_ == TriggerAggregateKind::sum) {
+  if (t.spec.aggregate.of_numbers()) {
     kept_ = windowed_ ? t.spec.aggregate.keep : 0;
     return;
   }
@@ -44,7 +48,10 @@ size_t AggregateTrigger::cells() const {
     case TriggerAggregateKind::none: return 0;
     case TriggerAggregateKind::count: return 1 + kept_;
     case TriggerAggregateKind::distinct: return 2 * kept_;
-    case TriggerAggregateKind::sum: return windowed_ ? 1 + 2 * kept_ : 2;
+    case TriggerAggregateKind::sum:
+    case TriggerAggregateKind::min:
+    case TriggerAggregateKind::max: return windowed_ ? 1 + 2 * kept_ : 2;
+    case TriggerAggregateKind::avg: return windowed_ ? 1 + 2 * kept_ : 3;
   }
   return base::unreached(size_t{0});
 }
@@ -60,7 +67,7 @@ uint64_t AggregateTrigger::feed(uint64_t* cells, const Event& event, const Catal
   // An event without the number is none of those that are asked about.
   if (!v) return 0;
   if (kind_ == TriggerAggregateKind::distinct) return feed_distinct(cells, *v, key, barrier);
-  return windowed_ ? feed_window(cells, *v, key, barrier) : feed_sum(cells, *v, key, barrier);
+  return windowed_ ? feed_window(cells, *v, key, barrier) : feed_total(cells, *v, key, barrier);
 }
 
 // A ring of the newest keys; the first word says how many there were.
@@ -89,51 +96,73 @@ uint64_t AggregateTrigger::feed_distinct(uint64_t* cells, const Value& v, uint64
   return newest(needed_);
 }
 
-// The first key and the sum since then; a barrier behind the first starts anew.
-uint64_t AggregateTrigger::feed_sum(uint64_t* cells, const Value& v, uint64_t key, uint64_t barrier) const {
-  if (cells[0] <= barrier) {
-    cells[0] = key;
-    cells[1] = 0;
+void AggregateTrigger::add(Total& t, uint64_t bits) const {
+  const int64_t whole = whole_ ? std::bit_cast<int64_t>(bits) : 0;
+  const double real = whole_ ? 0 : std::bit_cast<double>(bits);
+  const bool least = kind_ == TriggerAggregateKind::min;
+  if (least || kind_ == TriggerAggregateKind::max) {
+    const bool less = whole_ ? whole < t.whole : real < t.real;
+    const bool more = whole_ ? whole > t.whole : real > t.real;
+    if (t.count == 0 || (least ? less : more)) {
+      t.whole = whole;
+      t.real = real;
+    }
+  } else {
+    t.whole = added(t.whole, whole);
+    t.real += real;
   }
-  if (whole_) {
-    const int64_t sum = added(std::bit_cast<int64_t>(cells[1]), v.i);
-    cells[1] = std::bit_cast<uint64_t>(sum);
-    return compares(sum, static_cast<double>(sum)) ? cells[0] : 0;
-  }
-  const double sum = std::bit_cast<double>(cells[1]) + as_double(v);
-  cells[1] = std::bit_cast<uint64_t>(sum);
-  return compares(0, sum) ? cells[0] : 0;
+  ++t.count;
 }
 
-// A ring of keys and numbers; the first word says how many there were. Added up anew, from the oldest, since
-// taking away what leaves the window would leave a float's rounding behind.
+bool AggregateTrigger::holds(const Total& t) const {
+  const double real = whole_ ? static_cast<double>(t.whole) : t.real;
+  if (kind_ != TriggerAggregateKind::avg) return compares(t.whole, real);
+  const double mean = real / static_cast<double>(t.count);
+  return stream::holds(op_, mean < bound_.d ? -1 : mean == bound_.d ? 0 : 1);
+}
+
+// The first key and what came to since then; a barrier behind the first starts anew.
+uint64_t AggregateTrigger::feed_total(uint64_t* cells, const Value& v, uint64_t key, uint64_t barrier) const {
+  const bool mean = kind_ == TriggerAggregateKind::avg;
+  Total total;
+  if (cells[0] <= barrier) {
+    cells[0] = key;
+  } else {
+    total.whole = std::bit_cast<int64_t>(cells[1]);
+    total.real = std::bit_cast<double>(cells[1]);
+    total.count = mean ? cells[2] : 1;
+  }
+  add(total, bits_of(v, whole_));
+  cells[1] = whole_ ? std::bit_cast<uint64_t>(total.whole) : std::bit_cast<uint64_t>(total.real);
+  if (mean) cells[2] = total.count;
+  return holds(total) ? cells[0] : 0;
+}
+
+// A ring of keys and numbers; the first word says how many there were. Taken together anew, from the oldest,
+// since taking away what leaves the window would leave a float's rounding behind.
 uint64_t AggregateTrigger::feed_window(uint64_t* cells, const Value& v, uint64_t key, uint64_t barrier) {
   uint64_t* const ring = cells + 1;
   uint64_t* const place = ring + 2 * (cells[0] % kept_);
   overflowed_ += place[0] != 0 && counts(place[0], key, barrier);
   place[0] = key;
-  place[1] = whole_ ? std::bit_cast<uint64_t>(v.i) : std::bit_cast<uint64_t>(as_double(v));
+  place[1] = bits_of(v, whole_);
   const uint64_t n = ++cells[0];
   uint64_t first = 0;
-  int64_t whole = 0;
-  double sum = 0;
+  Total total;
   for (uint64_t i = n < kept_ ? 0 : n - kept_; i < n; ++i) {
     const uint64_t* const entry = ring + 2 * (i % kept_);
     if (!counts(entry[0], key, barrier)) continue;
     if (!first) first = entry[0];
-    if (whole_)
-      whole = added(whole, std::bit_cast<int64_t>(entry[1]));
-    else
-      sum += std::bit_cast<double>(entry[1]);
+    add(total, entry[1]);
   }
-  return compares(whole, whole_ ? static_cast<double>(whole) : sum) ? first : 0;
+  return holds(total) ? first : 0;
 }
 
 // Integers as integers, because a double cannot tell all of them apart.
 bool AggregateTrigger::compares(int64_t i, double d) const {
   const bool less = whole_ && bound_.type == ColumnType::integer ? i < bound_.i : d < bound_.d;
   const bool equal = whole_ && bound_.type == ColumnType::integer ? i == bound_.i : d == bound_.d;
-  return holds(op_, less ? -1 : equal ? 0 : 1);
+  return stream::holds(op_, less ? -1 : equal ? 0 : 1);
 }
 
 }  // namespace walle::stream

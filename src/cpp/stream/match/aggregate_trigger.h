@@ -2,8 +2,9 @@
 // that is aggregated. State lies in words of the partition (Trie::take_cells).
 //
 // Exact with bounded memory: a count needs the newest N times, because it has reached N exactly if the N-th
-// newest lies in the window; distinct values likewise the N values seen last. A sum without a window is one
-// number; within one it must remember every event, and keeps as many as the trigger declares.
+// newest lies in the window; distinct values likewise the N values seen last. A sum, a mean, the least and
+// the greatest value without a window are a number or two; within one they must remember every event, and
+// keep as many as the trigger declares.
 #pragma once
 
 #include "stream/match/limit_table.h"
@@ -26,8 +27,16 @@ class AggregateTrigger {
  private:
   uint64_t feed_count(uint64_t* cells, uint64_t key, uint64_t barrier) const;
   uint64_t feed_distinct(uint64_t* cells, const Value& v, uint64_t key, uint64_t barrier) const;
-  uint64_t feed_sum(uint64_t* cells, const Value& v, uint64_t key, uint64_t barrier) const;
+  uint64_t feed_total(uint64_t* cells, const Value& v, uint64_t key, uint64_t barrier) const;
   uint64_t feed_window(uint64_t* cells, const Value& v, uint64_t key, uint64_t barrier);
+  // Numbers taken together: a sum, the least or the greatest, as integers where all are.
+  struct Total {
+    int64_t whole = 0;
+    double real = 0;
+    uint64_t count = 0;
+  };
+  void add(Total& total, uint64_t bits) const;
+  bool holds(const Total& total) const;
   bool counts(uint64_t entry, uint64_t key, uint64_t barrier) const;
   bool compares(int64_t i, double d) const;
 

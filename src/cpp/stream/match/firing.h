@@ -9,12 +9,23 @@
 
 namespace walle::stream {
 
+// An event of a match. Matching knows it by its time and its place among the events of that microsecond, as
+// numbered by MatchClock: a slot of the trie has no room for the event's number.
+struct EventPlace {
+  static constexpr uint16_t kNowhere = 0xffff;
+  int64_t ts = 0;           // us
+  uint16_t nth = kNowhere;  // kNowhere: a timer's, which no event began
+  friend bool operator==(const EventPlace&, const EventPlace&) = default;
+};
+
 struct Firing {
   uint16_t trigger = 0;
-  uint32_t coalesced = 0;  // further firings folded into this one while the queue was full
-  uint64_t seq = 0;        // the event that completed it; for timers the last event before
-  int64_t ts = 0;          // event time, us
-  int64_t start_ts = 0;    // of the latest match: its first event
+  uint16_t start_nth = EventPlace::kNowhere;  // with start_ts: the match's first event
+  uint32_t coalesced = 0;                     // further firings folded into this one while the queue was full
+  uint64_t seq = 0;                           // the event that completed it; for timers the last event before
+  int64_t ts = 0;                             // event time, us
+  int64_t start_ts = 0;                       // of the latest match: its first event
+  EventPlace last;                            // its last event, behind which a trailing absence waited
   // Hash of trigger text, seq, ts and what the scope matched in: equal for equal firings of any replay.
   uint64_t idempotency = 0;
 };

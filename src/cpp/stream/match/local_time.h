@@ -1,5 +1,5 @@
-// LocalTime: local time on a device that knows no time zones: the host says how far it is ahead of UTC, and
-// from when on it is another hour (daylight saving).
+// LocalTime: how far local time is ahead of UTC, and from when on it is another hour (daylight saving): a
+// table, because matching must give the same in every replay, whatever becomes of the host's zones.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,25 @@ namespace walle::stream {
 struct UtcOffset {
   int64_t from_us = 0;  // in UTC
   int64_t offset_us = 0;
+  friend bool operator==(const UtcOffset&, const UtcOffset&) = default;
 };
+
+inline constexpr size_t kMaxOffsetChanges = 1024;  // four a year over the times that a log may hold
+inline constexpr int64_t kMaxOffsetUs = int64_t{26} * 3'600'000'000;
 
 class LocalTime {
  public:
   // `first` holds up to the first of `changes`, which are in order of time.
-  explicit LocalTime(int64_t first, std::vector<UtcOffset> changes = {})
+  explicit LocalTime(int64_t first = 0, std::vector<UtcOffset> changes = {})
       : first_(first), changes_(std::move(changes)) {}
+  // That of the process: TZ, else the system's. From 2000 to 2045.
+  static LocalTime host();
+
+  int64_t first() const { return first_; }
+  const std::vector<UtcOffset>& changes() const { return changes_; }
+  // Offsets within a day or so, changes in order of time and not too many.
+  bool valid() const;
+  friend bool operator==(const LocalTime&, const LocalTime&) = default;
 
   int64_t of(int64_t utc_us) const;
   // The earliest UTC time at which the local clock shows `local_us` or more: a time that is skipped in spring

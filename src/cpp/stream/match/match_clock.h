@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "stream/match/firing.h"
 #include "stream/match/trie.h"
 
 namespace walle::stream {
@@ -39,6 +40,9 @@ struct MatchClock {
     return key = std::max(at, key + 1);
   }
   int64_t time_of(uint64_t k) const { return base + static_cast<int64_t>(k >> kKeyShift) - 1; }
+  EventPlace place_of(uint64_t k) const {
+    return {.ts = time_of(k), .nth = static_cast<uint16_t>(k & ((1u << kKeyShift) - 1))};
+  }
   uint64_t key_ceiling(int64_t ts) const {
     return (static_cast<uint64_t>(ts - base + 1) << kKeyShift) | ((1u << kKeyShift) - 1);
   }

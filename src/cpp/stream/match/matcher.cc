@@ -14,7 +14,7 @@ namespace walle::stream {
 Matcher::Matcher(const Catalog& catalog, MatcherOptions options)
     : catalog_(catalog),
       options_(std::move(options)),
-      local_(options_.utc_offset_us, std::move(options_.offset_changes)),
+      local_(std::move(options_.local)),
       queue_(options_.queue_capacity) {
   memo_.catalog = &catalog_;
   learn_kinds();
@@ -191,17 +191,27 @@ void Matcher::give_ended(const Event& e) {
                   [&](const EndedMatch& m) { return partition_of(m).key; },
                   [&](const EndedMatch& m) {
                     if (!passes(m.trigger, e.ts, limit_keys(hot_[m.trigger], e))) return;
-                    give(m.trigger, e.seq, e.ts, clock_.time_of(m.start), &partition_of(m));
+                    give(m.trigger, e.ts, clock_.place_of(m.start), clock_.place_of(clock_.key),
+                         &partition_of(m));
                   });
 }
 
 // `p`: null for timers. Of several keys each may fire at one event, or have one deadline.
-void Matcher::give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p) {
+void Matcher::give(uint16_t id, int64_t ts, const EventPlace& start, const EventPlace& last,
+                   const Partition* p) {
   const Hot& hot = hot_[id];
+  const uint64_t seq = clock_.last_seq;
   uint64_t name = base::mix(base::mix(hot.fingerprint, seq), static_cast<uint64_t>(ts));
   const MatchPlace place = p ? MatchPlace{groups_[hot.group]->scope, p->key} : MatchPlace{};
   if (place.key) name = base::mix(name, place.key);
-  sink_->fired({.trigger = id, .seq = seq, .ts = ts, .start_ts = start_ts, .idempotency = name}, place);
+  sink_->fired({.trigger = id,
+                .start_nth = start.nth,
+                .seq = seq,
+                .ts = ts,
+                .start_ts = start.ts,
+                .last = last,
+                .idempotency = name},
+               place);
 }
 
 }  // namespace walle::stream

@@ -30,16 +30,15 @@ namespace walle::stream {
 // Values kept per by(field) scope: a day's items and contacts of one person (the largest of the public logs
 // that tests replay has 3,067 in a day), in less than a megabyte for a trigger of a few steps.
 inline constexpr size_t kDefaultKeys = 4096;
-inline constexpr size_t kMostKeys = 1 << 20;
+inline constexpr size_t kMostKeys = kMaxScopeKeys;
 // Page instances kept: nested ones number 16 at most, closed ones stay only while an absence waits in them.
 inline constexpr size_t kDefaultPageInstances = 256;
 // What all keys together may come to take: more is refused when a trigger is added, not when keys come.
 inline constexpr size_t kDefaultKeyBytes = size_t{64} << 20;
 
 struct MatcherOptions {
-  size_t queue_capacity = 256;                 // firings, 12 KB: far more than a task manager leaves waiting
-  int64_t utc_offset_us = 0;                   // of local time, for `daily` and `during`
-  std::vector<UtcOffset> offset_changes = {};  // ... and from when on it is another
+  size_t queue_capacity = 256;    // firings, 12 KB: far more than a task manager leaves waiting
+  LocalTime local = LocalTime();  // for `daily` and `during`
   size_t keys = kDefaultKeys;
   std::vector<std::pair<std::string, size_t>> keys_of = {};  // by(...) scopes with a number of their own
   size_t page_instances = kDefaultPageInstances;
@@ -86,6 +85,8 @@ class Matcher {
   // the previous event's (the event log repairs times).
   void step(const Event& event, FiringSink& sink);
   void step(const Event& event) { step(event, queue_); }
+  // Local time is another from now on: what is due by the day falls due anew.
+  void set_local(const LocalTime& local);
   // Event time has reached `ts` without an event: fires timers and absences due before it.
   void advance(int64_t ts, FiringSink& sink);
   void advance(int64_t ts) { advance(ts, queue_); }
@@ -176,7 +177,7 @@ class Matcher {
   bool is_time(const Extra& x, int64_t ts) const;
   bool states_allow(const Extra& x) const;
   bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);
-  void give(uint16_t id, uint64_t seq, int64_t ts, int64_t start_ts, const Partition* p);
+  void give(uint16_t id, int64_t ts, const EventPlace& start, const EventPlace& last, const Partition* p);
   void put_ended(const EndedMatch& m) { stats_.row_pages += order_.put(m); }
   void give_ended(const Event& e);
   void learn_kinds();
@@ -203,6 +204,8 @@ class Matcher {
   // matcher_timers.cc
   void reserve_timers();
   size_t timers_at_most(bool all_keys) const;
+  std::optional<int64_t> due_time(const Timer& t) const;
+  std::optional<int64_t> next_timer() const;
   void fire_due(int64_t before);
   void fire_idle();
   void fire_period(const Timer& t, int64_t before);

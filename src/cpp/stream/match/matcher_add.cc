@@ -56,7 +56,6 @@ Result<uint16_t> Matcher::group_for(const CompiledTrigger& t) {
 Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot) {
   // An aggregate asks for its window itself.
   const bool aggregate = t.spec.aggregate.kind != TriggerAggregateKind::none;
-  const uint64_t within = key_limit(aggregate ? -1 : t.spec.within_us.value_or(-1));
   const std::vector<uint16_t> predicates = intern_predicates(t, memo_);
   size_t added = 0;
   const auto undo = [&](Status s) {
@@ -73,7 +72,7 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
   const bool plain = !t.spec.every && !needs_extra(t) && t.absent.empty();
   for (; added < t.variants.size(); ++added)
     if (Status s = g.trie.add_chain(resolve_steps(t.variants[added], predicates, t.fingerprint, memo_), local,
-                                    within, plain);
+                                    key_limit(aggregate ? -1 : t.within_us[added]), plain);
         !s.ok())
       return undo(std::move(s));
   if (!t.absent.empty()) {
@@ -133,10 +132,14 @@ Result<uint16_t> Matcher::add(const CompiledTrigger& t) {
   Group& g = *groups_[group];
   const uint16_t id = hot_.take();
   hot.local = take_local(g.trigger_ids, id);
+  // Scopes are shared: of those that ask for a number of keys, the largest holds.
+  const size_t kept = g.partitions.most();
+  g.partitions.keep(std::max(kept, static_cast<size_t>(t.spec.by_keep)));
   if (Status s = add_to_trie(g, t, hot.local, id, hot); !s.ok()) {
     g.trigger_ids[hot.local] = kNone;
     drop_last_free(g.trigger_ids);
     hot_.give_back(id);
+    g.partitions.keep(kept);
     return s.take_error();
   }
   if (needs_extra(t)) hot.extra = add_extra(t);

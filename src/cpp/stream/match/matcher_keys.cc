@@ -25,6 +25,11 @@ Status check_keys(const std::string& what, size_t keys) {
 }  // namespace
 
 Status check_options(const MatcherOptions& options) {
+  if (!options.local.valid())
+    return argument_error(
+        "a table of UTC offsets that is none",
+        {"offsets of at most 26 h, and at most ", kMaxOffsetChanges, " changes in order of time"},
+        "trigger set", "give one offset, or those of a time zone");
   WALLE_TRY(check_keys("keys", options.keys));
   WALLE_TRY(check_keys("page instances", options.page_instances));
   for (const auto& [by, keys] : options.keys_of) WALLE_TRY(check_keys("keys of by(" + by + ")", keys));

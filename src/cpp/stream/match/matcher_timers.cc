@@ -35,6 +35,14 @@ void Matcher::start_periods() {
   }
 }
 
+void Matcher::set_local(const LocalTime& local) {
+  local_ = local;
+  for (size_t id = 0; id < hot_.size(); ++id)
+    if (hot_[id].live && hot_[id].extra != kNone && extras_[hot_[id].extra].timer == TimerKind::daily)
+      timers_.drop(static_cast<uint16_t>(id));
+  start_periods();
+}
+
 void Matcher::start_timer(uint16_t id, int64_t now) {
   const Extra& x = extras_[hot_[id].extra];
   if (x.timer == TimerKind::idle) return idle_.add(x.timer_us, id);
@@ -54,9 +62,30 @@ size_t Matcher::timers_at_most(bool all_keys) const {
 // An event arms absences and pushes periods, and allocates nothing for that.
 void Matcher::reserve_timers() { timers_.reserve(timers_at_most(false)); }
 
+// When a timer has something to do; none for an absence that is broken or no longer waits.
+std::optional<int64_t> Matcher::due_time(const Timer& t) const {
+  if (t.partition == kNoPartition) return t.deadline;
+  const Hot& hot = hot_[t.trigger];
+  const Absence& a = absences_[hot.absence];
+  const Partition& p = groups_[hot.group]->partitions[t.partition];
+  const Pending& pending = p.pending[a.place];
+  if (!pending.armed || p.guards[a.guard] > pending.armed) return std::nullopt;
+  return clock_.time_of(pending.armed) + a.for_us;
+}
+
+// Old timers stand for absences that were armed anew since, and which of them there are is not the same
+// behind a restart: an advance that went by them would record a timer event that another run does not.
+std::optional<int64_t> Matcher::next_timer() const {
+  if (timers_.empty()) return std::nullopt;
+  std::optional<int64_t> at = due_time(timers_.earliest());
+  if (at == timers_.earliest().deadline) return at;
+  for (const Timer& t : timers_.all())
+    if (const auto due = due_time(t); due && (!at || *due < *at)) at = due;
+  return at;
+}
+
 std::optional<int64_t> Matcher::next_deadline() const {
-  std::optional<int64_t> at;
-  if (!timers_.empty()) at = timers_.earliest().deadline;
+  std::optional<int64_t> at = next_timer();
   if (idle_.any_left() && clock_.has_begun()) {
     const int64_t idle = clock_.last_ts + idle_.next_us();
     at = at ? std::min(*at, idle) : idle;
@@ -102,7 +131,7 @@ void Matcher::fire_idle() {
   const uint16_t id = idle_.take_next();
   const Extra& x = extras_[hot_[id].extra];
   if (states_allow(x) && is_time(x, ts) && passes(id, ts, {}))
-    give(id, clock_.last_seq, ts, clock_.last_ts, nullptr);
+    give(id, ts, {.ts = clock_.last_ts}, {}, nullptr);
 }
 
 void Matcher::fire_period(const Timer& t, int64_t before) {
@@ -111,7 +140,7 @@ void Matcher::fire_period(const Timer& t, int64_t before) {
   const int64_t last = last_due(x.timer, x.timer_us, before, local_);
   start_period(t.trigger, next_due(x.timer, x.timer_us, last, local_));
   if (states_allow(x) && is_time(x, last) && passes(t.trigger, last, {}))
-    give(t.trigger, clock_.last_seq, last, last, nullptr);
+    give(t.trigger, last, {.ts = last}, {}, nullptr);
 }
 
 void Matcher::fire_absence(const Timer& t) {
@@ -129,7 +158,7 @@ void Matcher::fire_absence(const Timer& t) {
     return;
   }
   const bool broken = p.guards[a.guard] > pending.armed;
-  const uint64_t start = pending.start;
+  const Pending was = pending;
   pending.armed = 0;
   partitions.end_wait(p);
   if (broken || (hot.extra != kNone && !is_time(extras_[hot.extra], deadline))) return;
@@ -137,7 +166,7 @@ void Matcher::fire_absence(const Timer& t) {
   LimitKeys keys{};
   if (a.keys != kNone) std::copy_n(p.guards + a.keys, keys.size(), keys.begin());
   if (passes(t.trigger, deadline, keys))
-    give(t.trigger, clock_.last_seq, deadline, clock_.time_of(start), &p);
+    give(t.trigger, deadline, clock_.place_of(was.start), clock_.place_of(was.armed), &p);
 }
 
 }  // namespace walle::stream

@@ -30,6 +30,8 @@ class Partitions {
 
   size_t size() const { return all_.size(); }  // rows, taken or not
   size_t most() const { return most_; }
+  // Precondition: at least as many as there are rows.
+  void keep(size_t most) { most_ = most; }
   const RowShape& shape() const { return shape_; }
   size_t taken() const { return all_.size() - free_.size(); }
   Partition& operator[](size_t at) { return all_[at]; }

@@ -65,8 +65,13 @@ class Processor {
   Result<Event> record(const Event& event, bool durable = false);
   // Device time has reached `now` without an event: what is due fires. Records a `timer` event if so.
   Status advance(int64_t now);
+  // Local time, of `daily` and `during`, is another between two events: durable when it returns, so that
+  // events before it are matched in every replay as they were.
+  Status set_local(const LocalTime& local);
   // The earliest time at which advance() has something to do.
   std::optional<int64_t> next_deadline() const;
+  // Time of the newest event, us; 0: none has come since the open.
+  int64_t now() const;
 
   // Puts a task in, or replaces the one of its name, between two events: triggers of the same name and text
   // go on with what they have under way, what waits stays, and numbers go on. Durable when it returns; after
@@ -85,6 +90,9 @@ class Processor {
   // The next firing that waits, in flight until it is settled. False: none waits, there is no such task, or
   // as many as its queue holds are in flight.
   bool take(std::string_view task, TaskFiring& out);
+  // Fills in which events the firing's match began and ended with, as far as the log still has them, and the
+  // session and page instance that a trailing absence's last event lies in.
+  Status locate(TaskFiring& firing);
   // All firings of the task up to `number` are done, whether or not they were taken.
   void settle(std::string_view task, uint64_t number);
 

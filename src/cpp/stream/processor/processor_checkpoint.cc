@@ -33,6 +33,7 @@ ProcessorState Processor::Parts::state() const {
                      .session = places.session(),
                      .page_instance = places.page_instance(),
                      .next_order = table->next_order(),
+                     .local = table->local(),
                      .tasks = {},
                      .former = former,
                      .snapshot = table->matcher().snapshot()};
@@ -62,6 +63,24 @@ Status Processor::maintain() {
   WALLE_TRY(parts_->log->maintain());
   if (parts_->seen - parts_->saved < parts_->options.checkpoint_events) return {};
   return checkpoint();
+}
+
+Status Processor::set_local(const LocalTime& local) {
+  MatcherOptions options;
+  options.local = local;
+  WALLE_TRY(check_options(options));
+  const std::lock_guard one_at_a_time(parts_->writing);
+  const std::lock_guard lock(parts_->matching);
+  return parts_->set_local(local);
+}
+
+Status Processor::Parts::set_local(const LocalTime& local) {
+  if (local == table->local()) return log->check_process();
+  const LocalTime before = table->local();
+  table->set_local(local);
+  Status written = checkpoint_locked();
+  if (!written.ok()) table->set_local(before);
+  return written;
 }
 
 Status Processor::acknowledge_loss() {
@@ -127,6 +146,7 @@ Result<uint16_t> Processor::state(std::string_view name) {
 const Catalog& Processor::catalog() const { return parts_->log->catalog(); }
 EventLog& Processor::log() { return *parts_->log; }
 const ProcessorReport& Processor::report() const { return parts_->report; }
+int64_t Processor::now() const { return parts_->now.load(std::memory_order_relaxed); }
 
 size_t Processor::memory_bytes() const {
   const std::lock_guard matching(parts_->matching);

@@ -42,16 +42,24 @@ Status Processor::Parts::open(Catalog catalog) {
   // The log first: it refuses a second writer and a wrong key, under which the state would look damaged.
   WALLE_ASSIGN(log, EventLog::open(below, dir + "/log", std::move(catalog), options.log));
   options.log.key.clear();
-  table.emplace(log->catalog(), options.matcher);
   WALLE_ASSIGN(file, store::MirroredFile::open(*files, path(), kKind, kMaxStateBytes));
+  const LocalTime local = options.matcher.local;
   ProcessorState found;
+  found.local = local;
   WALLE_TRY(find_state(found));
+  // What is matched again is matched as it was; local time is another behind it.
+  options.matcher.local = found.local;
+  table.emplace(log->catalog(), options.matcher);
   WALLE_TRY(restore(found));
   WALLE_TRY(replay());
   log->follow([this](const Event& recorded) { step(recorded); });
   const bool known = log->log_state().file().get(kMark).has_value();
   // State, then mark: a crash between them is no loss.
   if (file->found() != store::MirroredFile::Found::whole || lost) WALLE_TRY(checkpoint_locked());
+  // On a disk that is full it stays as it was, and a device goes on.
+  if (const Status changed = set_local(local); !changed.ok())
+    base::log(base::LogLevel::warning,
+              "processor '" + dir + "': local time stays as it was: " + changed.error().message());
   return known ? Status() : log->log_state().file().apply({{kMark, ""}});
 }
 

@@ -43,7 +43,7 @@ class FiringPlaces {
     if (!timer) before_ = current_;
   }
   // All but its number.
-  TaskFiring place(const Firing& f, const MatchPlace& place, std::string_view trigger) const;
+  TaskFiring place(const Firing& f, const MatchPlace& place, const TaskTable::Owner& owner) const;
   void go_on_from(uint64_t session, uint64_t page_instance) { before_ = {0, session, page_instance}; }
   uint64_t session() const { return before_.session; }
   uint64_t page_instance() const { return before_.page_instance; }
@@ -72,7 +72,13 @@ struct Processor::Parts final : public FiringSink {
   void fired(const Firing& f, const MatchPlace& place) override;
   void step(const Event& recorded);
   void tell(const ReadyTasks& ready) const;
+  // processor_locate.cc
+  struct Found {
+    uint64_t seq = 0, session = 0, page_instance = 0;
+  };
+  Result<Found> find(const EventPlace& place);
   // processor_checkpoint.cc
+  Status set_local(const LocalTime& local);
   ProcessorState state() const;
   Status write(const std::string& bytes, uint64_t seen_then);
   Status checkpoint_locked();
@@ -100,6 +106,7 @@ struct Processor::Parts final : public FiringSink {
   std::optional<TaskTable> table;
   std::map<std::string, uint64_t> former;  // removed tasks: the numbers that they have used
   std::atomic<uint64_t> seen{0};           // number of the newest event that was matched
+  std::atomic<int64_t> now{0};             // its time; 0: none since the open
   std::atomic<uint64_t> saved{0};          // the same of the newest checkpoint
   bool lost = false;
   FiringPlaces places;

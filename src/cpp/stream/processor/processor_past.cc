@@ -9,9 +9,9 @@ class PastFirings final : public FiringSink {
  public:
   explicit PastFirings(const Catalog& catalog) : catalog_(catalog) {}
 
-  void name(uint16_t there, std::string_view trigger) {
-    if (names_.size() <= there) names_.resize(there + size_t{1});
-    names_[there] = trigger;
+  void name(uint16_t there, const TaskTable::Owner& owner) {
+    if (owners_.size() <= there) owners_.resize(there + size_t{1});
+    owners_[there] = owner;
   }
   void step(Matcher& past, const Event& e) {
     places_.begin(e);
@@ -19,14 +19,14 @@ class PastFirings final : public FiringSink {
     places_.end(e, catalog_);
   }
   void fired(const Firing& f, const MatchPlace& place) override {
-    all_.push_back(places_.place(f, place, names_[f.trigger]));
+    all_.push_back(places_.place(f, place, owners_[f.trigger]));
   }
   const std::vector<TaskFiring>& all() const { return all_; }
 
  private:
   const Catalog& catalog_;
   FiringPlaces places_;
-  std::vector<std::string_view> names_;  // by the past matcher's number
+  std::vector<TaskTable::Owner> owners_;  // by the past matcher's number
   std::vector<TaskFiring> all_;
 };
 }  // namespace
@@ -39,7 +39,7 @@ Status Processor::Parts::add_past(Task& task, const std::vector<TaskTrigger*>& f
   for (const TaskTrigger* t : fresh) {
     WALLE_ASSIGN(const uint16_t there, past->add(t->compiled));
     pairs.push_back({.here = t->id, .past = there});
-    firings.name(there, t->name);
+    firings.name(there, table->owner(t->id));
   }
   const uint64_t newest = seen;
   WALLE_TRY(log->read(0, [&](const Event& e) {

@@ -5,11 +5,11 @@
 namespace walle::stream {
 
 namespace {
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 // The least that one entry of each list takes: what its count is checked against.
 constexpr size_t kTaskBytes = 4 + 4 + 1 + 4 * 8 + 4 + 4;
 constexpr size_t kTriggerBytes = 4 + 4 + 8 + 4 + 8 + 8 + 8;
-constexpr size_t kFiringBytes = 7 * 8 + 4 + 4;
+constexpr size_t kFiringBytes = 8 * 8 + 4 + 2 + 2 + 2 + 4;
 constexpr size_t kFormerBytes = 4 + 8;
 
 void put_trigger(base::ByteWriter& out, const StoredTrigger& t) {
@@ -32,6 +32,12 @@ void put_firing(base::ByteWriter& out, const StoredFiring& stored) {
   out.put(f.session);
   out.put(f.page_instance);
   out.put(f.coalesced);
+  out.put(f.start_nth);
+  out.put(f.last.ts);
+  out.put(f.last.nth);
+  out.put(static_cast<uint8_t>(f.scope.page | f.scope.session << 1));
+  out.put(f.scope.count);
+  for (size_t i = 0; i < f.scope.count; ++i) out.put(f.scope.fields[i]);
   out.put_text(stored.trigger_name);
 }
 
@@ -72,6 +78,14 @@ StoredFiring get_firing(base::ByteReader& in) {
   f.session = in.get<uint64_t>();
   f.page_instance = in.get<uint64_t>();
   f.coalesced = in.get<uint32_t>();
+  f.start_nth = in.get<uint16_t>();
+  f.last.ts = in.get<int64_t>();
+  f.last.nth = in.get<uint16_t>();
+  const auto within = in.checked<uint8_t>(0, 3);
+  f.scope.page = (within & 1) != 0;
+  f.scope.session = (within & 2) != 0;
+  f.scope.count = in.checked<uint8_t>(0, uint8_t{kMaxKeyFields});
+  for (size_t i = 0; in.ok() && i < f.scope.count; ++i) f.scope.fields[i] = in.get<uint16_t>();
   out.trigger_name = in.text();
   return out;
 }
@@ -95,6 +109,27 @@ StoredTask get_task(base::ByteReader& in) {
   }
   return t;
 }
+
+void put_local(base::ByteWriter& out, const LocalTime& local) {
+  out.put(local.first());
+  out.put_count(local.changes().size());
+  for (const UtcOffset& change : local.changes()) {
+    out.put(change.from_us);
+    out.put(change.offset_us);
+  }
+}
+
+LocalTime get_local(base::ByteReader& in) {
+  const auto first = in.get<int64_t>();
+  std::vector<UtcOffset> changes(in.count(2 * sizeof(int64_t)));
+  for (UtcOffset& change : changes) {
+    change.from_us = in.get<int64_t>();
+    change.offset_us = in.get<int64_t>();
+  }
+  LocalTime out(first, std::move(changes));
+  in.check(out.valid());
+  return out;
+}
 }  // namespace
 
 std::string encode_state(const ProcessorState& state) {
@@ -105,6 +140,7 @@ std::string encode_state(const ProcessorState& state) {
   out.put(state.session);
   out.put(state.page_instance);
   out.put(state.next_order);
+  put_local(out, state.local);
   out.put_count(state.tasks.size());
   for (const StoredTask& task : state.tasks) put_task(out, task);
   out.put_count(state.former.size());
@@ -128,6 +164,7 @@ Result<ProcessorState> decode_state(std::string_view bytes) {
   state.session = in.get<uint64_t>();
   state.page_instance = in.get<uint64_t>();
   state.next_order = in.get<uint64_t>();
+  state.local = get_local(in);
   for (uint32_t n = in.count(kTaskBytes); n-- > 0 && in.ok();) state.tasks.push_back(get_task(in));
   for (uint32_t n = in.count(kFormerBytes); n-- > 0 && in.ok();) {
     const std::string name(in.text());

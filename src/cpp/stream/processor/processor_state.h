@@ -36,6 +36,7 @@ struct ProcessorState {
   uint64_t seen = 0;  // number of the newest event that was matched
   uint64_t session = 0, page_instance = 0;  // of the newest event that is no timer's
   uint64_t next_order = 0;
+  LocalTime local;  // that events were matched with
   std::vector<StoredTask> tasks;
   std::map<std::string, uint64_t> former;  // removed tasks: the numbers that they have used
   std::string snapshot;                    // docs/reference/formats/snapshot.md

@@ -17,16 +17,20 @@ void ReadyTasks::add(std::string_view task) {
   }
 }
 
-TaskFiring FiringPlaces::place(const Firing& f, const MatchPlace& place, std::string_view trigger) const {
+TaskFiring FiringPlaces::place(const Firing& f, const MatchPlace& place,
+                               const TaskTable::Owner& owner) const {
   const Where& at = f.seq == current_.seq ? current_ : before_;
   // 63 bits, so that it is the same number where integers have a sign: in scripts, in columns of tables.
   TaskFiring out{.key = f.idempotency & uint64_t{INT64_MAX},
-                 .trigger_name = trigger,
+                 .trigger_name = owner.trigger,
                  .seq = f.seq,
                  .ts = f.ts,
                  .start_ts = f.start_ts,
                  .session = at.session,
-                 .page_instance = at.page_instance};
+                 .page_instance = at.page_instance,
+                 .scope = owner.scope,
+                 .start_nth = f.start_nth,
+                 .last = f.last};
   if (place.scope == Scope::page) out.page_instance = place.key;
   if (place.scope == Scope::session) out.session = place.key - 1;
   return out;
@@ -44,7 +48,7 @@ void trace_depth(const Task& task) {
 
 void Processor::Parts::fired(const Firing& f, const MatchPlace& place) {
   const TaskTable::Owner& owner = table->owner(f.trigger);
-  TaskFiring out = places.place(f, place, owner.trigger);
+  TaskFiring out = places.place(f, place, owner);
   const std::lock_guard lock(queues);
   out.number = ++owner.task->newest;
   owner.task->queue.push(out);
@@ -58,6 +62,7 @@ void Processor::Parts::step(const Event& recorded) {
   base::trace_counter("events", static_cast<int64_t>(recorded.seq));
   places.begin(recorded);
   seen.store(recorded.seq, std::memory_order_relaxed);
+  now.store(recorded.ts, std::memory_order_relaxed);
   if (recorded.ts >= matcher.last_ts()) [[likely]] {
     matcher.step(recorded, *this);
   } else {

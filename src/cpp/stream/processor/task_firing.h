@@ -1,6 +1,7 @@
 // TaskFiring: what the processor keeps for tasks: which triggers one has, and what a firing hands to it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,6 +44,14 @@ struct TaskTriggers {
   Past past = Past::ignored;  // of triggers that the task did not have before with this text
 };
 
+// What a trigger's scope keeps apart, by the catalogue's ids: it holds whatever becomes of the trigger.
+struct ScopeParts {
+  bool page = false, session = false;
+  uint8_t count = 0;
+  std::array<uint16_t, kMaxKeyFields> fields{};
+  friend bool operator==(const ScopeParts&, const ScopeParts&) = default;
+};
+
 // One call of a task.
 struct TaskFiring {
   uint64_t number = 0;  // 1, 2, 3 ... of the task, the same in every replay; dropped and folded ones count
@@ -55,9 +64,15 @@ struct TaskFiring {
   uint64_t seq = 0;               // the event that completed it; of timers and absences the last one before
   int64_t ts = 0;                 // event time, us
   int64_t start_ts = 0;           // of the match's first event
-  // Of the match in a scope that has one (scope session, scope page), else those of event `seq`.
+  // Of the match in a scope that has one (scope session, scope page), else those of event `seq`; behind
+  // Processor::locate() those of event `last_seq`.
   uint64_t session = 0, page_instance = 0;
   uint32_t coalesced = 0;  // further firings folded into this one
+  ScopeParts scope;
+  uint16_t start_nth = EventPlace::kNowhere;  // with start_ts: the match's first event
+  EventPlace last;                            // its last one; of timers nothing
+  // The numbers of both, by Processor::locate(): 0 where an event is gone from the log, and of timers.
+  uint64_t start_seq = 0, last_seq = 0;
 };
 
 struct TaskTriggerStats {

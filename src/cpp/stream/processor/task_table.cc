@@ -43,6 +43,13 @@ Result<CompiledTrigger> compiled_for(std::string_view task, std::string_view nam
   compiled->fingerprint = base::mix(compiled->fingerprint, owner.finish());
   return compiled;
 }
+
+ScopeParts scope_parts(const CompiledTrigger& t) {
+  ScopeParts out{.page = t.by.page || t.spec.scope == Scope::page,
+                 .session = t.by.session || t.spec.scope == Scope::session};
+  for (const uint16_t field : t.by.fields) out.fields[out.count++] = field;
+  return out;
+}
 }  // namespace
 
 Task* TaskTable::find(std::string_view name) {
@@ -82,7 +89,7 @@ Status TaskTable::add(Task& task, TaskTrigger& t) {
   }
   t.id = *id;
   if (owners_.size() <= t.id) owners_.resize(t.id + size_t{1});
-  owners_[t.id] = {&task, t.name};
+  owners_[t.id] = {&task, t.name, scope_parts(t.compiled)};
   return {};
 }
 

@@ -39,11 +39,17 @@ class TaskTable {
   struct Owner {  // of a trigger of the matcher
     Task* task = nullptr;
     std::string_view trigger;
+    ScopeParts scope = {};
   };
 
   TaskTable(const Catalog& catalog, const MatcherOptions& options)
       : catalog_(catalog), options_(options), matcher_(std::make_unique<Matcher>(catalog, options)) {}
 
+  void set_local(const LocalTime& local) {
+    options_.local = local;
+    matcher_->set_local(local);
+  }
+  const LocalTime& local() const { return options_.local; }
   Matcher& matcher() { return *matcher_; }
   const Matcher& matcher() const { return *matcher_; }
   const Owner& owner(uint16_t id) const { return owners_[id]; }

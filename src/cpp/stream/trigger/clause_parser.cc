@@ -45,6 +45,8 @@ class ClauseParser {
     if (word == "rate") return rate();
     if (word == "during") return parse_during(in_, spec_.during);
     if (word == "when") return when();
+    if (word == "or")
+      return in_.wrong_at(l, kClauses, "patterns come before clauses, which speak of all: a or b within 5m");
     return in_.wrong_at(l, kClauses, "join steps with '>' or '~'");
   }
 
@@ -73,7 +75,9 @@ class ClauseParser {
       WALLE_TRY(parts(spec_.by));
       if (spec_.by.fields.empty())
         return in_.wrong("a field name", "page and session alone are scope page and scope session");
-      return in_.expect(")", "write scope by(item)");
+      WALLE_TRY(in_.expect(")", "write scope by(item)"));
+      if (!in_.accept_word("keep")) return {};
+      WALLE_ASSIGN(spec_.by_keep, parse_whole(in_, kMaxScopeKeys, "a number of keys", "write keep 20000"));
     } else {
       return in_.wrong_at(l, "device, session, page or by(field)", "choose a scope");
     }

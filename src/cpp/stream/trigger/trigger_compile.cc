@@ -32,8 +32,8 @@ class Compiler {
     WALLE_ASSIGN(out_.rate_per, key(spec_.rate_per.key, "rate per "));
     if (!spec_.aggregate.field.empty()) WALLE_TRY(aggregate());
     WALLE_TRY(atoms(spec_.absent, out_.absent, nullptr, nullptr));
-    if (!spec_.steps.empty()) WALLE_TRY(variants(spec_.steps));
-    for (const auto& steps : spec_.others) WALLE_TRY(variants(steps));
+    if (!spec_.steps.empty()) WALLE_TRY(variants(spec_.steps, within(0)));
+    for (size_t i = 0; i < spec_.others.size(); ++i) WALLE_TRY(variants(spec_.others[i], within(i + 1)));
     return std::move(out_);
   }
 
@@ -217,8 +217,13 @@ class Compiler {
 
   bool refers(const CompiledAtom& a) const { return a.predicate >= 0 && a.of(out_.predicates).refers(); }
 
+  int64_t within(size_t pattern) const {
+    const bool own = pattern < spec_.own_within.size() && spec_.own_within[pattern];
+    return own ? spec_.own_within[pattern] : spec_.within_us.value_or(-1);
+  }
+
   // An absent optional step goes with the edge before it; a step left without predecessor becomes the first.
-  Status variants(const std::vector<Step>& steps) {
+  Status variants(const std::vector<Step>& steps, int64_t within_us) {
     const auto optional = std::count_if(steps.begin(), steps.end(), [](const Step& s) { return s.optional; });
     // One bit per optional step, at most four: 16 chains, which share their prefixes in the trie.
     for (unsigned skip = 0; skip < (1u << optional); ++skip) {
@@ -229,16 +234,22 @@ class Compiler {
         if (s.optional) bit <<= 1;
         if (!skipped) WALLE_TRY(append(s, chains));
       }
-      for (Chain& chain : chains) WALLE_TRY(add_variant(std::move(chain)));
+      for (Chain& chain : chains) WALLE_TRY(add_variant(std::move(chain), within_us));
     }
     return {};
   }
 
-  Status add_variant(Chain chain) {
-    // `a? a` gives the chain a twice.
-    if (chain.empty() || std::find(out_.variants.begin(), out_.variants.end(), chain) != out_.variants.end())
+  Status add_variant(Chain chain, int64_t within_us) {
+    if (chain.empty()) return {};
+    // `a? a` gives the chain a twice; of two windows the wider one holds.
+    const auto known = std::find(out_.variants.begin(), out_.variants.end(), chain);
+    if (known != out_.variants.end()) {
+      int64_t& there = out_.within_us[static_cast<size_t>(known - out_.variants.begin())];
+      there = there < 0 || within_us < 0 ? -1 : std::max(there, within_us);
       return {};
+    }
     out_.variants.push_back(std::move(chain));
+    out_.within_us.push_back(within_us);
     if (std::cmp_less_equal(out_.variants.size(), kMaxVariants)) return {};
     return argument_error({"more than ", kMaxVariants,
                            " chains, with alternatives, optional steps and the orders of all() written out"},
@@ -275,7 +286,9 @@ class Compiler {
     WALLE_TRY(atoms(any_of, c.atoms, certain ? &chain.back() : nullptr, certain ? &c.captures : nullptr));
     if (!first) {
       c.follow = edge.follow == Follow::first ? Follow::later : edge.follow;
-      c.gap_us = edge.gap_us ? *edge.gap_us : spec_.gap_us.value_or(-1);
+      // An edge with a least time alone is open upwards: the clause would shut it.
+      const int64_t others = edge.least_us ? -1 : spec_.gap_us.value_or(-1);
+      c.gap_us = edge.gap_us ? *edge.gap_us : others;
       if (edge.least_us) c.least_us = edge.least_us;
     } else if (edge.follow == Follow::first) {
       c.gap_us = edge.gap_us.value_or(-1);

@@ -55,6 +55,7 @@ struct CompiledTrigger {
   std::string text;                                 // canonical
   uint64_t fingerprint = 0;                         // of the text
   std::vector<std::vector<CompiledStep>> variants;  // a match of any is a match
+  std::vector<int64_t> within_us;                   // of each of them, -1: none
   std::vector<Predicate> predicates;
   std::vector<CompiledAtom> absent;
   std::vector<StateGuard> when;  // any of them

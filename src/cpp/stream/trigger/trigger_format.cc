@@ -153,9 +153,11 @@ std::string format_trigger(const TriggerSpec& spec) {
   } else {
     for (const Step& s : spec.steps) out += step_text(s);
   }
-  for (const auto& steps : spec.others) {
+  for (size_t i = 0; i < spec.others.size(); ++i) {
+    if (i < spec.own_within.size() && spec.own_within[i])
+      out += " within " + duration_text(spec.own_within[i]);
     out += " or ";
-    for (const Step& s : steps) out += step_text(s);
+    for (const Step& s : spec.others[i]) out += step_text(s);
   }
   if (spec.absent_us) out += " !~ " + atoms_text(spec.absent) + " for " + duration_text(spec.absent_us);
   if (spec.within_us) out += " within " + duration_text(*spec.within_us);
@@ -163,6 +165,7 @@ std::string format_trigger(const TriggerSpec& spec) {
   if (spec.scope == Scope::session) out += " scope session";
   if (spec.scope == Scope::page) out += " scope page";
   if (spec.scope == Scope::by) out += " scope by(" + key_text(spec.by) + ")";
+  if (spec.by_keep) out += " keep " + std::to_string(spec.by_keep);
   if (spec.every) out += " every";
   if (spec.once) out += " once" + per_text(spec.once_per);
   if (spec.cooldown_us) out += " cooldown " + duration_text(spec.cooldown_us) + per_text(spec.cooldown_per);

@@ -67,7 +67,8 @@ void lint_edges(const std::vector<Step>& steps, const TriggerSpec& spec, std::ve
                      "a least time behind '~', which any older event would do for: write a ~>(7d..) b, "
                      "counted from the newest a",
                      s.position});
-    const int64_t most = s.gap_us.value_or(spec.gap_us.value_or(kMaxDurationUs));
+    // An edge that is open upwards has no most of its own, and the clause leaves it alone.
+    const int64_t most = s.gap_us ? *s.gap_us : s.least_us ? INT64_MAX : spec.gap_us.value_or(INT64_MAX);
     if (s.least_us > most || (spec.within_us && s.least_us > *spec.within_us))
       out.push_back({true, "a step that must come later than its gap or window allows", s.position});
     if (s.follow == Follow::newest && (!s.all_of.empty() || (i && !steps[i - 1].all_of.empty())))
@@ -104,11 +105,12 @@ void lint_aggregate(const TriggerSpec& spec, std::vector<Finding>& out) {
   const bool sum = spec.aggregate.of_numbers();
   if (sum && spec.within_us && !spec.aggregate.keep)
     out.push_back({true,
-                   "a sum within a window, which must remember every event in it: say how many at most, "
-                   "sum(price) > 100 keep 256 within 1h (16 bytes each)",
+                   "a " + spec.aggregate.word() +
+                       " within a window, which must remember every event in it: say how many at most, "
+                       "sum(price) > 100 keep 256 within 1h (16 bytes each)",
                    0});
   if (sum && !spec.within_us && spec.aggregate.keep)
-    out.push_back({false, "'keep' does nothing: without a window a sum is one number", 0});
+    out.push_back({false, "'keep' does nothing: without a window a number or two are all there is", 0});
 }
 
 void lint_pattern(const std::vector<Step>& steps, const TriggerSpec& spec, std::vector<Finding>& out) {

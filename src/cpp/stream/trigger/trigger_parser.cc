@@ -36,10 +36,12 @@ class Parser : LexemeCursor {
       WALLE_TRY(aggregate());
     } else {
       WALLE_TRY(pattern(spec_.steps));
+      WALLE_TRY(own_within());
       while (accept_word("or")) {
         if (spec_.absent_us)
           return wrong("a clause", "write a trigger of its own: an absence ends a pattern");
         WALLE_TRY(pattern(spec_.others.emplace_back()));
+        WALLE_TRY(own_within());
         if (spec_.absent_us) return wrong("a clause", "write a trigger of its own for the absence");
         if (spec_.others.size() >= kMaxAlternatives)
           return wrong({"at most ", kMaxAlternatives, " patterns"}, "split the trigger");
@@ -80,9 +82,7 @@ class Parser : LexemeCursor {
     TriggerAggregate& a = spec_.aggregate;
     const Lexeme kind = take();
     a.kind = std::ranges::find(kAggregates, kind.text, &NamedAggregate::first)->second;
-    if (!a.exists())
-      return wrong_at(kind, known_aggregates(),
-                      "a least or greatest value is a predicate, a[price > 100]; a mean is an operator's");
+    if (!a.exists()) return wrong_at(kind, known_aggregates(), "a mean is avg(price)");
     take();
     Step step;
     step.position = peek().position;
@@ -152,6 +152,17 @@ class Parser : LexemeCursor {
       if (std::cmp_greater(steps.size(), kMaxSteps))
         return wrong({"at most ", kMaxSteps, " steps"}, "split the trigger");
     }
+    return {};
+  }
+
+  // `a ~ b within 5m or c`: a pattern's own; behind the last one it is the clause, which holds for all
+  // without.
+  Status own_within() {
+    const bool own = is_word("within") && peek(2).kind == TokenKind::word && peek(2).text == "or";
+    if (!own) return {};
+    take();
+    spec_.own_within.resize(spec_.others.size() + 1);
+    WALLE_ASSIGN(spec_.own_within.back(), parse_duration(*this));
     return {};
   }
 
@@ -253,7 +264,10 @@ class Parser : LexemeCursor {
       return {};
     }
     WALLE_TRY(set(out));
-    return expect(")", "close the set: (a | b)");
+    WALLE_TRY(expect(")", "close the set: (a | b)"));
+    if (is("["))
+      return wrong("an edge or a clause", "ask each event of a set by itself: (a[x > 1] | b[x > 1])");
+    return {};
   }
 
   // a | b, or one set in parentheses.

@@ -24,6 +24,7 @@ inline constexpr int kMaxTogether = 4;  // events of one all(): their orders are
 // Of an aggregate: what it counts up to, or how many numbers it keeps for a sum, in every partition.
 inline constexpr int kMaxCounted = 4096;
 inline constexpr int kMaxKeyFields = 4;
+inline constexpr int kMaxScopeKeys = 1 << 20;
 // Keys that a limit `per` something remembers: 24 KB. More are asked for with `keep`.
 inline constexpr int kDefaultLimitKeys = 1024;
 inline constexpr int kMaxLimitKeys = 65'534;
@@ -134,7 +135,9 @@ struct DaySpan {
 struct TriggerSpec {
   std::vector<Step> steps;                // empty for a timer
   std::vector<std::vector<Step>> others;  // further patterns, joined by `or`
-  TriggerAggregate aggregate;             // over the events of the only step
+  // Windows of single patterns, in their order; 0, and behind the end: the one of all, within_us.
+  std::vector<int64_t> own_within;
+  TriggerAggregate aggregate;  // over the events of the only step
   TimerKind timer = TimerKind::none;
   int64_t timer_us = 0;      // period, time of day, or idle time
   std::vector<Atom> absent;  // trailing `!~X for D`
@@ -143,6 +146,7 @@ struct TriggerSpec {
   std::optional<int64_t> gap_us;  // for every edge without its own
   Scope scope = Scope::device;
   EventKey by;
+  int by_keep = 0;     // keys that are remembered at once, at least; 0: as many as the device keeps
   bool every = false;  // after-match: every instead of skip_past
   bool once = false;
   LimitKey once_per;

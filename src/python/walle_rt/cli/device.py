@@ -44,6 +44,9 @@ def run(
         bool,
         typer.Option(help="Events keep their own times, and only they make time pass; else they are new."),
     ] = True,
+    zone: Annotated[
+        str | None, typer.Option(help="Time zone of daily and during, as Europe/Berlin; else the host's.")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Threads that run tasks.")] = 2,
     timeout: Annotated[float, typer.Option(min=0, help="Seconds to wait for the last firings.")] = 60.0,
     cloud: Annotated[
@@ -70,7 +73,7 @@ def run(
 
     with (
         open_events(events) as (catalog, lines),
-        Device(directory, catalog, workers=workers, recorded=recorded) as device,
+        Device(directory, catalog, workers=workers, recorded=recorded, zone=zone) as device,
     ):
         if consent is not None:
             device.set_consents(*consent)
@@ -116,9 +119,12 @@ def run(
 def status(
     directory: Directory,
     verify: Annotated[bool, typer.Option("--verify", help="Read all tables first, to find damage.")] = False,
+    acknowledge: Annotated[
+        bool, typer.Option("--acknowledge", help="What it says is lost is known: it is not said again.")
+    ] = False,
     json_: Json = False,
 ) -> None:
-    """Say which tasks a device has, how they are, what their tables hold, have lost and wait to send.
+    """Say which tasks a device has, how they are, what their tables hold and wait to send, and what is lost.
 
     Opens the folder, so that what was under way goes on; nobody else may have it open.
     """
@@ -126,6 +132,8 @@ def status(
         raise ArgumentError.of(f"'{directory}'", "a device's folder", "walle device status", "check the path")
     with Device(directory, background=False) as device:
         report = _status(device, verify)
+        if acknowledge:
+            device.acknowledge_losses()
     if json_:
         emit_json(report)
     else:
@@ -203,13 +211,19 @@ def _show(report: dict[str, Any]) -> None:
     for name, table in report["tables"].items():
         out.print(f"  table {name}: {table['rows']} rows")
     for loss in report["losses"]:
-        at_most = "" if loss["exact"] else "at most "
-        rows = f"{at_most}{loss['rows']} rows from {loss['first']} to {loss['last']}"
-        out.print(f"  lost of table {loss['table']}: {rows}: {loss['cause']}")
+        out.print(f"  lost: {_lost(loss)}: {loss['cause']}")
     for name, stream in report["outbox"].items():
         out.print(f"  outbox {name}: {stream['waiting']} records wait, {stream['waiting_bytes']} bytes")
     if report["stats"]["trouble"]:
         out.print(f"  trouble: {report['stats']['trouble']}")
+
+
+def _lost(loss: dict[str, Any]) -> str:
+    count = "" if loss["exact"] else "at most " if loss["count"] else ""
+    count += f"{loss['count']} " if loss["count"] else ""
+    of = f" of {loss['name']}" if loss["name"] else ""
+    numbers = f" from {loss['first']} to {loss['last']}" if loss["last"] else ""
+    return f"{count}{loss['what']}{of}{numbers}"
 
 
 def _state(info: dict[str, Any]) -> str:
@@ -218,6 +232,8 @@ def _state(info: dict[str, Any]) -> str:
         parts.append(f"{info['waiting'] + info['in_flight'] + info['parked']} wait")
     if info["missing_facts"]:
         parts.append(f"waits for {', '.join(info['missing_facts'])}")
+    if evicted := sum(trigger["evicted"] for trigger in info["triggers"]):
+        parts.append(f"{evicted} keys gave way to newer ones")
     if info["heap_bytes"]:
         parts.append(f"isolate {size_text(info['heap_bytes'])}")
     if info["error"]:

@@ -14,7 +14,9 @@ import typer
 from ..errors import ArgumentError
 from ..task import Task
 from ..task._events import Line, open_events
+from ..task._folder import EXPECTED
 from ..task._trial import Trial, try_task
+from . import task_expected
 from .console import emit_json, out, size_text
 from .exits import command
 from .options import Json
@@ -27,6 +29,7 @@ PHASES = ("preprocess", "execute", "postprocess")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _EVENTS = "events.jsonl"
 _SHOWN = 20  # numbers of a vector
+_LEVELS = ("debug", "info", "warning", "error")
 
 Events = Annotated[
     str,
@@ -43,6 +46,17 @@ Consents = Annotated[
     typer.Option("--consent", help="A consent that was given; default: all that are asked for."),
 ]
 After = Annotated[str, typer.Option(help="Time that passes behind the last event, as 90s, 2h or 1d.")]
+Zone = Annotated[str, typer.Option(help="Time zone of daily and during, as Europe/Berlin.")]
+Sorted = Annotated[bool, typer.Option("--sort", help="Feed events in order of their times.")]
+Expect = Annotated[
+    Path | None,
+    typer.Option(
+        help="Compare with this file, as --update writes it; default: FOLDER/expected.json, if it is there."
+    ),
+]
+Update = Annotated[
+    bool, typer.Option("--update", help="Write what came into that file, and compare nothing.")
+]
 Timeout = Annotated[float, typer.Option(min=0.001, help="Seconds for the firings of one event.")]
 
 
@@ -53,23 +67,43 @@ def test(
     fact: Facts = None,
     consent: Consents = None,
     after: After = "0s",
+    zone: Zone = "UTC",
+    sort: Sorted = False,
+    expect: Expect = None,
+    update: Update = False,
     timeout: Timeout = 30.0,
     json_: Json = False,
 ) -> None:
     """Feed a task with recorded events: firings, results, times, memory, and what would leave the device.
 
-    Runs on a device of its own that is gone afterwards. Exit code 7 where a firing failed.
+    Runs on a device of its own that is gone afterwards, with the task's half for the server, too. Exit code 7
+    where a firing failed, the task was set aside, or something else came than is expected.
     """
     task = Task(folder)
     with open_events(_source(folder, events)) as (catalog, lines):
         trial = try_task(
-            task, lines, catalog, facts=fact, consents=consent, after_us=_duration(after), timeout_s=timeout
+            task,
+            sorted(lines, key=lambda line: line.ts) if sort else lines,
+            catalog,
+            facts=fact,
+            consents=consent,
+            after_us=_duration(after),
+            timeout_s=timeout,
+            zone=zone,
         )
+    path = expect or folder / EXPECTED
+    if update:
+        task_expected.write(path, trial)
+    compared = not update and (expect is not None or path.is_file())
+    wrong = task_expected.differences(path, trial) if compared else []
     if json_:
-        emit_json(_told(trial))
+        emit_json(_told(trial) | {"differences": wrong})
     else:
         _show(trial)
-    if any(firing.error for firing in trial.firings):
+        out.print(f"not as {path} expects:\n{_indented(wrong)}") if wrong else None
+        out.print(f"as {path} expects") if compared and not wrong else None
+    aside = trial.info is not None and trial.info.status == "set aside"
+    if wrong or aside or any(firing.error for firing in trial.firings):
         raise typer.Exit(EXIT_TASK)
 
 
@@ -167,22 +201,30 @@ def _told(trial: Trial) -> dict[str, Any]:
         "heap_bytes": trial.heap_bytes,
         "tables": {name: [plain(row) for row in rows] for name, rows in trial.tables.items()},
         "sent": [dataclasses.asdict(sent) | {"columns": plain(sent.columns)} for sent in trial.sent],
+        "answers": [dataclasses.asdict(answer) | {"rows": plain(answer.rows)} for answer in trial.answers],
         "log": trial.log,
         "task": None if trial.info is None else dataclasses.asdict(trial.info),
     }
 
 
 def _show(trial: Trial) -> None:
-    for firing in trial.firings:
+    shown = 0
+    for firing, lines in zip(trial.firings, trial.lines_before, strict=True):
+        out.print(_indented(_logged(trial.log[shown:lines]))) if lines > shown else None
+        shown = lines
         out.print(firing_line(firing))
         if firing.error is not None:
             out.print(_indented([firing.error.text, *firing.error.traceback.splitlines()]))
+    out.print(_indented(_logged(trial.log[shown:]))) if shown < len(trial.log) else None
     for name, rows in trial.tables.items():
         out.print(f"table {name}: {len(rows)} rows")
         out.print(_indented(_row(row) for row in rows)) if rows else None
     out.print(f"would leave the device: {len(trial.sent)} records, {sum(s.bytes for s in trial.sent)} bytes")
     for sent in trial.sent:
         out.print(f"  {sent.stream} #{sent.seq}, {sent.bytes} bytes: {_row(sent.columns)}")
+    for answer in trial.answers:
+        shown_rows = "; ".join(_row(row) for row in answer.rows)
+        out.print(f"  cloud answers #{answer.seq}: {answer.error or shown_rows or 'nothing'}")
     info = trial.info
     waiting = f", {info.parked} wait for {', '.join(info.missing_facts)}" if info and info.parked else ""
     failed = sum(firing.error is not None for firing in trial.firings)
@@ -190,8 +232,13 @@ def _show(trial: Trial) -> None:
         f"{trial.events} events, {len(trial.firings)} firings, {failed} failed{waiting}; memory of the "
         f"isolate at most {size_text(trial.heap_bytes)}"
     )
-    if info is not None and info.status == "set_aside":
-        out.print(f"set aside: {info.error}")
+    if info is not None and info.status == "set aside":
+        missed = info.waiting + info.in_flight
+        out.print(f"SET ASIDE, and {missed} firings did not run: {info.error}")
+
+
+def _logged(lines: Sequence[tuple[int, str]]) -> list[str]:
+    return [f"{_LEVELS[level]}: {text}" for level, line in lines for text in line.splitlines() or [""]]
 
 
 def _indented(lines: Iterable[str]) -> str:

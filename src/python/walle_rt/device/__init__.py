@@ -15,7 +15,16 @@ twice.
 from ..table import ColumnType, Rows
 from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
-from ._info import DeviceStats, OutboxRecord, OutboxStream, TaskFailure, TaskInfo, TaskResult, TriggerInfo
+from ._info import (
+    DeviceStats,
+    Loss,
+    OutboxRecord,
+    OutboxStream,
+    TaskFailure,
+    TaskInfo,
+    TaskResult,
+    TriggerInfo,
+)
 from ._results import Results
 from ._tunnel import Answer, TunnelStats
 from ._watch import Watch
@@ -28,6 +37,7 @@ __all__ = [
     "ColumnType",
     "Device",
     "DeviceStats",
+    "Loss",
     "OutboxRecord",
     "OutboxStream",
     "Results",

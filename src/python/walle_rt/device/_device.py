@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 import weakref
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..errors import ArgumentError
 from ..link import HEADER
-from ..results import Loss
 from ..stream import Catalog, ColumnType, EventKind, Sensitivity
 from ..stream._catalog import Value
+from ..stream._zones import offset_changes
 from ..task import Task
 from ..vm import TaskBundle, library_path
 from ._cloud import (
@@ -31,6 +32,7 @@ from ._cloud import (
 )
 from ._info import (
     DeviceStats,
+    Loss,
     OutboxRecord,
     OutboxStream,
     TaskInfo,
@@ -52,9 +54,11 @@ _NativeCloud = _core.device.Cloud
 
 
 def _end(native: _NativeDevice, process: int) -> None:
-    # A child of fork() exits, too, and the device is its parent's.
+    # A child of fork() exits, too, and the device is its parent's. In one of its own callbacks it is closed
+    # by another thread, when the native half goes.
     if os.getpid() == process:
-        native.close()
+        with contextlib.suppress(ArgumentError):
+            native.close()
 
 
 def _leave(cloud: _NativeCloud, process: int) -> None:
@@ -106,6 +110,8 @@ class Device:
             often.
         recorded: times of events are those of a recording: the clock has no say in which are late, nothing
             grows too old, and time passes by events and ``advance`` alone.
+        zone: an IANA time zone such as "Europe/Berlin", by which ``daily`` and ``during`` go; None: the
+            host's.
         key: 32 bytes with which everything that is written is sealed; None: nothing is. A folder keeps the
             choice it began with.
         log: called with (task, level, line) on the thread that runs the task; level 0 debug, 1 info, 2
@@ -130,6 +136,7 @@ class Device:
         grace_ms: int = 1000,
         background: bool = True,
         recorded: bool = False,
+        zone: str | None = None,
         key: bytes | None = None,
         log: Log | None = None,
         vm_library: str | PathLike[str] | None = None,
@@ -153,10 +160,12 @@ class Device:
             grace_ms=grace_ms,
             background=background,
             recorded=recorded,
+            local=None if zone is None else offset_changes(zone),
             key=b"" if key is None else bytes(key),
             log=log,
         )
         self.path = Path(path)
+        self._process = os.getpid()
         self._listeners = _Listeners()
         self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
         self._cloud: _NativeCloud | None = None
@@ -345,6 +354,21 @@ class Device:
         """What was set."""
         return self._native.facts()
 
+    def set_zone(self, zone: str | None = None) -> None:
+        """Local time, by which ``daily`` and ``during`` go, is another from now on; durable when it returns.
+
+        Call it when the system says that its zone has changed. A day's time that the new zone has not reached
+        comes, though the old one had it. A device begins with the zone of its constructor at every open.
+
+        Args:
+            zone: an IANA time zone; None: the host's, asked anew.
+
+        Raises:
+            ArgumentError: there is no such zone, or the device is closed.
+            ResourceError: the disk is full; then local time is as before.
+        """
+        self._native.set_local(None if zone is None else offset_changes(zone))
+
     def stats(self) -> DeviceStats:
         """Counters since the device was opened."""
         return DeviceStats(**self._native.stats())
@@ -359,7 +383,8 @@ class Device:
         """Have ``callback`` called with a ``TaskResult`` behind every firing; returns what ends that.
 
         It is called by the workers, for one task's firings in their order, and its worker waits for it; what
-        it raises goes to ``sys.unraisablehook``. It may record events and read results, not close the device.
+        it raises goes to ``sys.unraisablehook``. It may record events and read results; what would wait for
+        it - ``close``, ``disconnect``, ``pull``, ``wait`` - is an ArgumentError there.
         After a crash it is not called again: what must not be missed is in the tables.
         """
         key = object()
@@ -421,16 +446,24 @@ class Device:
         self._native.outbox_acknowledge(stream, seq)
 
     def losses(self, *, verify: bool = False) -> list[Loss]:
-        """Rows of result tables that are gone, told at every open until acknowledged.
+        """What is gone, of any file of the folder, told at every open until acknowledged.
 
-        A segment whose bytes were damaged is noticed when somebody reads it; ``verify`` reads all of them
-        first.
+        A segment of a table whose bytes were damaged is noticed when somebody reads it; ``verify`` reads all
+        of them first.
         """
         return [Loss(*row) for row in self._native.losses(verify)]
 
-    def acknowledge_losses(self) -> None:
-        """Forget what ``losses()`` tells now, durably."""
-        self._native.acknowledge_losses()
+    def acknowledge_losses(self, *, spent: Mapping[str, float] | None = None) -> None:
+        """Forget what ``losses()`` tells now, durably.
+
+        Args:
+            spent: epsilon that each privacy account is known to have spent, for a loss of "accounts": without
+                it that one stays, and the accounts stay closed.
+
+        Raises:
+            ResourceError: the disk is full; what was forgotten before is.
+        """
+        self._native.acknowledge_losses(None if spent is None else dict(spent))
 
     def set_consents(self, *consents: str) -> None:
         """All classes of consent that the user has given, durably; those not named are taken back."""
@@ -557,7 +590,12 @@ class Device:
         """Follow nobody any more; tasks stay as they are, and what waits in the outbox.
 
         Waits for the step under way, which is cut short.
+
+        Raises:
+            ArgumentError: in one of the device's own callbacks.
+            ResourceError: in a child of ``os.fork``.
         """
+        self._native.may_end("disconnect")
         tunnel, self._tunnel = self._tunnel, None
         if tunnel is not None:
             tunnel.close()
@@ -597,9 +635,10 @@ class Device:
         """Pull now, and wait until that has ended.
 
         Raises:
-            ArgumentError: the device is not connected.
+            ArgumentError: the device is not connected, or this is one of its own callbacks.
             TimeoutError: it takes longer; it goes on.
         """
+        self._native.may_end("pull")
         if self._cloud is None:
             raise ArgumentError.of(
                 "a device that is not connected", "connect() first", "Device.pull", "connect it to its server"
@@ -618,6 +657,9 @@ class Device:
         """Wait until no task is queued or running; False: not within that time.
 
         Tasks that wait for facts or are set aside do not count.
+
+        Raises:
+            ArgumentError: in ``on_result`` or ``log``, whose own task it would wait for.
         """
         return self._native.wait(timeout_s)
 
@@ -625,7 +667,12 @@ class Device:
         """End the firings that run, leave others for the next open, and write everything.
 
         Every later call is an ArgumentError, but for another ``close``.
+
+        Raises:
+            ArgumentError: in one of the device's own callbacks, whose end it would wait for.
+            ResourceError: in a child of ``os.fork``, which cannot end its parent's device.
         """
+        self._native.may_end("close")
         self.disconnect()
         self._finalizer.detach()
         self._native.close()
@@ -644,8 +691,9 @@ class Device:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
-        self.close()
+        """Close it. A child of ``os.fork`` that leaves the block leaves its parent's device alone."""
+        if os.getpid() == self._process:
+            self.close()
 
     # -- the same for asyncio ----------------------------------------------------------------------------
 
@@ -668,10 +716,12 @@ class Device:
 
     async def await_idle(self, timeout_s: float | None = None) -> bool:
         """``wait``, likewise."""
+        self._native.may_wait("await_idle")
         return await asyncio.to_thread(self.wait, timeout_s)
 
     async def aclose(self) -> None:
         """``close``, likewise."""
+        self._native.may_end("aclose")
         await asyncio.to_thread(self.close)
 
     async def __aenter__(self) -> Device:
@@ -681,8 +731,9 @@ class Device:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it without stopping the event loop."""
-        await self.aclose()
+        """Close it without stopping the event loop; as ``__exit__`` in a child of ``os.fork``."""
+        if os.getpid() == self._process:
+            await self.aclose()
 
     def __repr__(self) -> str:
         """Short description."""

@@ -49,9 +49,11 @@ class TaskResult(NumberedFiring):
             folded count.
         key: a hash that no other firing of the device has.
         trigger: the name of the trigger that fired.
-        seq: number of the event that completed it.
+        seq: number of the event that completed it; of timers and trailing absences the last one before.
         ts: event time in microseconds since 1970.
         start_ts: of the match's first event.
+        start_seq: number of that event; 0 where it is no longer recorded, and of timers.
+        last_seq: likewise of the match's last event.
         session: of the match, as for events.
         page_instance: likewise.
         coalesced: further firings that were folded into this one.
@@ -93,14 +95,22 @@ def result_of(fields: dict[str, Any]) -> TaskResult:
 
 @dataclass(frozen=True)
 class TriggerInfo:
-    """One trigger of a task: its name, its text, how often it fired, and how often once, cooldown or rate
-    kept it from it, since it was installed with this text.
+    """One trigger of a task, since it was installed with this text.
+
+    Attributes:
+        name: of the trigger.
+        text: of it.
+        fired: how often it did.
+        suppressed: how often once, cooldown or rate kept it from it.
+        evicted: keys of its scope that gave way to newer ones while it had something under way in them;
+            ``scope by(item) keep 20000`` keeps more.
     """
 
     name: str
     text: str
     fired: int
     suppressed: int
+    evicted: int
 
 
 @dataclass(frozen=True)
@@ -113,8 +123,8 @@ class TaskInfo:
         package: SHA-256 of the package that it came in, in hexadecimal; "" where it came as a bundle.
         question: the feature that asks the task's cloud phase; "" where it has none.
         answers: the table that its answers come into; likewise.
-        status: idle, queued (waits for a worker), running, waiting (for ``missing_facts``), set_aside (failed
-            too often in a row; runs again when it is replaced) or broken (its bundle does not open).
+        status: idle, queued (waits for a worker), running, waiting (for ``missing_facts``), "set aside"
+            (failed too often in a row; runs again when it is replaced) or broken (its bundle does not open).
         error: the newest failure; of a task that was set aside or is broken, why; "" without one.
         priority: 0 to 9, which runs first.
         hot: whether it has an interpreter.
@@ -193,6 +203,37 @@ class DeviceStats:
     lost_workers: int
     last_event: int
     trouble: str
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Something of a device that is gone, told at every open until somebody acknowledges it.
+
+    Attributes:
+        what: "events" of the log; "rows" of a table; "sends" of the outbox; "commits": firings whose results
+            are gone and which run again; "settled": which firings are done is not known; "tasks": the list of
+            what is installed; "triggers": what was under way and waited; "budgets" of what may leave;
+            "accounts" of privacy; "kv": a task's state.
+        kind: "journal", "damaged_segment", "missing_segment", "quota", "age" or "manifest" (a whole file).
+        name: the table, the stream, the task, or of events the reader that had not come so far; "" where it
+            is the device's.
+        first: number of the first that is gone; 0 where there are no numbers.
+        last: number of the last one.
+        count: how many there were.
+        exact: whether ``count`` is known; otherwise it is the most that can be lost, and 0 is not known.
+        noticed: when, in microseconds since 1970; 0: at this open.
+        cause: what was found.
+    """
+
+    what: str
+    kind: str
+    name: str
+    first: int
+    last: int
+    count: int
+    exact: bool
+    noticed: int
+    cause: str
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ class NumberedFiring:
 
     ``number`` counts the task's firings from 1, the same in every replay; ``key`` is a 64-bit hash that no
     other firing of the device has. ``seq`` is the completing event (of timers and trailing absences the last
-    one before), ``ts`` and ``start_ts`` are microseconds since 1970. ``session`` and ``page_instance`` are
-    those of the match where its trigger has such a scope, else of the completing event. ``coalesced`` more
-    firings were folded into this one.
+    one before), ``ts`` and ``start_ts`` are microseconds since 1970. ``start_seq`` and ``last_seq`` are the
+    first and the last event of the match: 0 where the log no longer has it, and of timers. ``session`` and
+    ``page_instance`` are those of the last event. ``coalesced`` more firings were folded into this one.
     """
 
     task: str
@@ -23,6 +23,8 @@ class NumberedFiring:
     seq: int
     ts: int
     start_ts: int
+    start_seq: int
+    last_seq: int
     session: int
     page_instance: int
     coalesced: int

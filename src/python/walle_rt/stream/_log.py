@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .. import _core
 from ..errors import ArgumentError
@@ -25,8 +25,11 @@ def _whole(key: bytes) -> bytes:
     return bytes(key)
 
 
-@dataclass(frozen=True)
-class Event:
+# Events that a read holds at a time: 2 MB.
+_CHUNK = 4096
+
+
+class Event(NamedTuple):
     """One recorded event.
 
     ``ts`` is microseconds since 1970 and never below the previous event's; ``own_ts`` is what the device's
@@ -214,10 +217,21 @@ class EventLog:
     def read(self, from_seq: int = 0, limit: int = -1, *, where: EventQuery | None = None) -> Iterator[Event]:
         """Events with seq >= from_seq, oldest first, at most ``limit`` of them (-1: all).
 
-        ``where``: only those of a match, a session, a page instance or a time range.
+        ``where``: only those of a match, a session, a page instance or a time range. Some thousand events
+        are in memory at a time; those that are recorded meanwhile are not among them.
         """
-        for e in self._core.read(asked(from_seq, where), limit):
-            yield Event(*e)
+        native = self._core
+        first, last, *others = asked(from_seq, where)
+        while limit != 0:
+            wanted = _CHUNK if limit < 0 else min(limit, _CHUNK)
+            given = native.read((first, last, *others), wanted)  # type: ignore[arg-type]
+            if last is None:  # behind the first look, which a log that only reads takes anew
+                last = native.last_seq()
+            yield from map(Event._make, given)
+            if len(given) < wanted:
+                return
+            first = given[-1][0] + 1
+            limit -= len(given) if limit > 0 else 0
 
     def maintain(self) -> None:
         """Sync when due, move a half-full journal into a segment, remove what quota and age say."""

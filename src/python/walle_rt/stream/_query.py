@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import ArgumentError
 
 if TYPE_CHECKING:
+    from ._firing import NumberedFiring
     from ._triggers import Firing
 
 _Asked = tuple[int, int | None, int | None, int | None, int | None, int | None]
@@ -38,13 +39,14 @@ class EventQuery:
     page_instance: int | None = None
 
     @classmethod
-    def match(cls, firing: Firing) -> EventQuery:
+    def match(cls, firing: Firing | NumberedFiring) -> EventQuery:
         """What a firing's match lies between.
 
-        From the time of its first event to the event that completed it, both included; all events between,
-        whether or not the pattern named them.
+        From its first event - of a ``TriggerSet``'s firing from that event's time - to the event that
+        completed it, both included; all events between, whether or not the pattern named them.
         """
-        return cls(to_seq=firing.seq, from_ts=firing.start_ts)
+        first = getattr(firing, "start_seq", 0)
+        return cls(from_seq=first, to_seq=firing.seq, from_ts=firing.start_ts)
 
     def _asked(self) -> _Asked:
         numbers = (self.from_seq, self.to_seq, self.session, self.page_instance)

@@ -5,8 +5,20 @@
 
 from __future__ import annotations
 
+from ._firing import Firing, MatchEvent
 from ._folder import Task, check
 from ._mistakes import Mistake
 from ._spec import CallSpec, EventDecl, PhaseLimits, ResultTable, TaskSpec
 
-__all__ = ["CallSpec", "EventDecl", "Mistake", "PhaseLimits", "ResultTable", "Task", "TaskSpec", "check"]
+__all__ = [
+    "CallSpec",
+    "EventDecl",
+    "Firing",
+    "MatchEvent",
+    "Mistake",
+    "PhaseLimits",
+    "ResultTable",
+    "Task",
+    "TaskSpec",
+    "check",
+]

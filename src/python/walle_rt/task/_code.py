@@ -16,6 +16,15 @@ from ._spec import TaskSpec
 # Written as an import, but none.
 _NOT_IMPORTED = {"__future__", "walle"}
 _PHASES = ("main", "preprocess", "execute", "postprocess")
+# What a device has instead of modules that tasks are often written with.
+_INSTEAD = {
+    "numpy": "walle.Tensor computes on a device: docs/reference/task-python.md",
+    "pandas": "walle.stream.run makes columns of events with a graph, and walle.Tensor computes with them",
+    "torch": "convert the model with walle convert, and load it with walle.engine.load",
+    "onnxruntime": "convert the model with walle convert, and load it with walle.engine.load",
+    "requests": "a task reaches no network; walle.stream.send leaves through the egress gate",
+    "sqlite3": "walle.results keeps rows, and walle.kv small state",
+}
 
 
 def check_code(
@@ -43,6 +52,8 @@ def check_code(
         # A device has nothing of the cloud's module to import.
         here = own | {name.partition(".")[0]} if name in cloud.modules else own
         _check_imports(reader, spec, file, tree, here, library)
+        if name not in cloud.modules:
+            _check_fields(reader, spec, file, tree)
         used |= _check_calls(reader, spec, file, tree, calls)
     _check_capabilities(reader, spec, library, calls, used if len(trees) == len(sources.modules) else None)
 
@@ -176,10 +187,21 @@ def _uncallable(function: ast.FunctionDef | ast.AsyncFunctionDef, count: int = 1
     return None
 
 
+def _run_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that are there for type checkers alone."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for other in node.orelse:
+                yield from (other, *_run_nodes(other))
+            continue
+        yield node
+        yield from _run_nodes(node)
+
+
 def _check_imports(
     reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, own: set[str], library: list[str]
 ) -> None:
-    for node in ast.walk(tree):
+    for node in _run_nodes(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -191,7 +213,7 @@ def _check_imports(
             if top in own or top in spec.imports or top in _NOT_IMPORTED:
                 continue
             if library and top not in {each.partition(".")[0] for each in library}:
-                hint = one_of(top, library, "walle task vm lists what there is")
+                hint = _INSTEAD.get(top) or one_of(top, library, "walle task vm lists what there is")
                 reader.mistakes.append(
                     Mistake(file, node.lineno, f"import of '{top}'", "a module of the VM", hint)
                 )
@@ -200,6 +222,35 @@ def _check_imports(
             reader.mistakes.append(
                 Mistake(file, node.lineno, f"import of '{top}'", expected, f'add "{top}" there')
             )
+
+
+def _check_fields(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module) -> None:
+    """Warn of event["fields"]["itme"]: no field of an event that task.toml declares, but nearly one."""
+    known = sorted({field for event in spec.events.values() for field in event.fields})
+    for node in ast.walk(tree):
+        asked = _asked_field(node)
+        near = nearest(asked, known) if asked and asked not in known else ""
+        if near and isinstance(node, ast.expr):
+            given, expected = f"field '{asked}' of no event in task.toml", "one of " + ", ".join(known)
+            reader.mistakes.append(
+                Mistake(file, node.lineno, given, expected, f"did you mean '{near}'?", error=False)
+            )
+
+
+def _asked_field(node: ast.AST) -> str:
+    """X of something["fields"]["X"] or something["fields"].get("X"); "" of anything else."""
+    if isinstance(node, ast.Subscript):
+        of, key = node.value, node.slice
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        of, key = node.func.value, node.args[0]
+        if node.func.attr != "get":
+            return ""
+    else:
+        return ""
+    fields = (
+        isinstance(of, ast.Subscript) and isinstance(of.slice, ast.Constant) and of.slice.value == "fields"
+    )
+    return key.value if fields and isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
 
 
 def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, calls: list[str]) -> set[str]:

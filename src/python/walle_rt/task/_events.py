@@ -6,13 +6,13 @@ import gzip
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from ..errors import ModelError, ResourceError
+from ..errors import ArgumentError, ModelError, ResourceError
 from ..stream import Catalog
 from ..stream._catalog import Value
 from ..stream._log import EventLog, is_event_log
@@ -34,6 +34,7 @@ class Line:
     contents: dict[str, Value] | None
     on: bool
     place: str
+    recorded: bool = False  # by a device, which says itself which events are late
 
 
 @contextmanager
@@ -71,7 +72,9 @@ def _opened(path: Path) -> TextIO:
 
 def _of_log(log: EventLog, path: Path) -> Iterator[Line]:
     for e in log.read():
-        yield Line(e.event, e.page, e.own_ts, dict(e.contents), bool(e.flags & _ON), f"{path}, event {e.seq}")
+        yield Line(
+            e.event, e.page, e.own_ts, dict(e.contents), bool(e.flags & _ON), f"{path}, event {e.seq}", True
+        )
 
 
 def _of_lines(file: TextIO, name: str) -> tuple[Catalog | None, Iterator[Line]]:
@@ -81,7 +84,7 @@ def _of_lines(file: TextIO, name: str) -> tuple[Catalog | None, Iterator[Line]]:
         return None, iter(())
     number, text = first
     catalog = _catalog_of(text, f"{name}, line {number}")
-    return catalog, _events(lines if catalog is not None else _again(first, lines), name)
+    return catalog, _events(lines if catalog is not None else _again(first, lines), name, catalog is not None)
 
 
 def _again(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -123,7 +126,27 @@ def _catalog_of(text: str, place: str) -> Catalog | None:
         raise _wrong("a catalogue that is no hexadecimal text", place) from None
 
 
-def _events(lines: Iterator[tuple[int, str]], name: str) -> Iterator[Line]:
+def in_order(lines: Iterable[Line]) -> Iterator[Line]:
+    """The same, where their times do not go back.
+
+    Raises:
+        ArgumentError: at one whose time does; a device would give it the time of the one before.
+    """
+    newest, before = -(1 << 62), ""
+    for line in lines:
+        if line.ts < newest and not line.recorded:
+            raise ArgumentError.of(
+                f"ts {line.ts}, behind {newest} ({before})",
+                "events in order of time",
+                line.place,
+                "sort the file, or say --sort",
+            )
+        if line.ts >= newest:
+            newest, before = line.ts, line.place
+        yield line
+
+
+def _events(lines: Iterator[tuple[int, str]], name: str, recorded: bool) -> Iterator[Line]:
     ts = _FIRST - _STEP
     for number, text in lines:
         place = f"{name}, line {number}"
@@ -138,7 +161,7 @@ def _events(lines: Iterator[tuple[int, str]], name: str) -> Iterator[Line]:
         ts = value.get("ts", ts + _STEP)
         if not isinstance(ts, int) or isinstance(ts, bool) or abs(ts) >= 1 << 62:
             raise _wrong(f"ts {ts!r}", place)
-        yield Line(event, page, ts, contents, bool(value.get("on", True)), place)
+        yield Line(event, page, ts, contents, bool(value.get("on", True)), place, recorded)
 
 
 def _wrong(given: str, where: str) -> ModelError:

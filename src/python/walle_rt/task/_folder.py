@@ -26,6 +26,9 @@ from ._to_spec import spec_of
 
 _PATTERNS = ("include", "exclude")
 
+# What walle task test compares with; no part of the task.
+EXPECTED = "expected.json"
+
 
 class Task:
     """A task's folder that is right: task.toml, Python files and what travels with them.
@@ -196,7 +199,7 @@ class _Check:
         def leave_out(name: str) -> bool:
             names.append(name)
             wanted = name.endswith(".py") or _any(name, included)
-            return name == FILE or not wanted or _any(name, excluded)
+            return name in (FILE, EXPECTED) or not wanted or _any(name, excluded)
 
         try:
             self.sources = Sources.below(self.folder, leave_out)

@@ -7,13 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from ... import _core
 from ...errors import Error, ResourceError, TaskError
-from ...stream import unpack_batch
 from ...task import TaskSpec
 from ...task._package import FileKind, Package
+from ...task._question import question_of
 from ...task._spec import CloudPhaseSpec
 from ...vm import VM, Isolate, LimitExceeded, Limits, TaskBundle
 from ._answers import Question
@@ -94,13 +92,7 @@ class LoadedTask:
                 "cloud phase",
                 "look at who sends it",
             )
-        given = {
-            "task": self.task,
-            "version": self.version,
-            "seq": question.seq,
-            "ts": question.ts,
-            **_columns(question.data),
-        }
+        given = question_of(self.task, self.version, question.seq, question.ts, question.data)
         return self._rows(self._isolate.call(self.cloud.function, given, module=self.cloud.module))
 
     def close(self) -> None:
@@ -200,18 +192,3 @@ def _stuck(given: str) -> TaskError:
         "cloud phase",
         "publish a version with less to compute; this one runs again when the server is started anew",
     )
-
-
-def _columns(data: bytes) -> dict[str, Any]:
-    """{"columns": {name: values}, "rows": how many}; vectors of one length are one array, a row each."""
-    batch = unpack_batch(data)
-    out: dict[str, Any] = {}
-    rows = 0
-    for name, values in batch.columns.items():
-        rows = len(values)
-        vectors = [v for v in values if isinstance(v, np.ndarray)]
-        if vectors and len(vectors) == len(values) and len({v.shape for v in vectors}) == 1:
-            out[name] = np.stack(vectors)
-        else:
-            out[name] = list(values)
-    return {"columns": out, "rows": rows}
