@@ -1,4 +1,5 @@
 // Any bytes as a segment, with all checksums made right so that the decoders behind them are reached.
+#include <limits>
 #include <string>
 
 #include "base/bytes.h"
@@ -52,7 +53,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto segment = walle::store::SegmentReader::open(bytes);
   if (!segment.ok()) return 0;
   size_t seen = 0;
-  const auto read = read_event_segment(*segment, catalog, 0, [&](const Event& e) {
+  auto events = EventSegmentReader::make(*segment, catalog);
+  if (!events.ok()) return 0;
+  const auto read = events->read(0, std::numeric_limits<int64_t>::min(), [&](const Event& e) {
     if (e.page >= catalog.page_count(e.event)) __builtin_trap();
     for (const Value& v : e.contents)
       if (v.present && v.type == ColumnType::text) seen += std::string(v.text).size();

@@ -122,6 +122,7 @@ static void asks(walle_device_t* device) {
 static void records_and_reads(char** arguments) {
   static const walle_field_t fields[] = {{"price", WALLE_COLUMN_INT, WALLE_OPEN},
                                          {"name", WALLE_COLUMN_TEXT, WALLE_PERSONAL}};
+  static const walle_utc_offset_t tokyo = {0, 9 * INT64_C(3600000000)};
   walle_error_t error;
   walle_device_rows_t* rows = NULL;
   walle_device_tasks_t* tasks = NULL;
