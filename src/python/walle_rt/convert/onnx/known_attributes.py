@@ -18,6 +18,9 @@ from onnx import AttributeProto, FunctionProto, NodeProto
 
 from .unsupported import UnsupportedError
 
+# What this runtime's operators have beyond ONNX's: conversions write it, and a file that says it means ours.
+_OWN = {"LSTM": frozenset({"round_state"})}
+
 
 class Attributes(dict[str, AttributeProto]):
     """A node's attributes by name; remembers which names were asked for."""
@@ -77,7 +80,7 @@ def _declared(domain: str, op: str, opset: int) -> frozenset[str] | None:
         schema = onnx.defs.get_schema(op, opset, domain)
     except onnx.defs.SchemaError:
         return None  # no such operator, or not yet: told by others
-    return frozenset(schema.attributes)
+    return frozenset(schema.attributes) | _OWN.get(op, frozenset())
 
 
 def _told(name: str, known: Iterable[str], where: str) -> str:
