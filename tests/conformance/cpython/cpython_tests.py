@@ -161,7 +161,7 @@ ABSENT += [
     "importlib.util",
     "importlib.machinery",
 ]
-ABSENT += ["inspect", "optparse", "pathlib", "pickletools", "pydoc", "select", "shelve", "shlex"]
+ABSENT += ["inspect", "optparse", "pathlib", "pickletools", "pydoc", "select", "shelve"]
 ABSENT += ["shutil", "signal", "site", "socket", "subprocess", "tempfile", "tokenize", "unicodedata"]
 ABSENT += [
     "urllib.request",

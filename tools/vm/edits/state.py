@@ -23,7 +23,7 @@ def _sane(function: str, state: str) -> str:
     """The check in front of a constructor's copy of `state`."""
     return f"""\
     if (!{function}((const unsigned char *){state})) {{
-        PyErr_SetString(PyExc_ValueError, "no state of a date or time");
+        PyErr_SetString(PyExc_TypeError, "no state of a date or time");
         return NULL;
     }}
 """
