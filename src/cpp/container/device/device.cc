@@ -86,10 +86,7 @@ Status Device::close() {
 Result<vm::Value> Device::call(const std::string& task, const std::string& function,
                                std::span<const vm::Value> arguments,
                                std::optional<std::chrono::microseconds> patience) const {
-  if (InCallback::here())
-    return argument_error("a call from one of the device's own callbacks, whose end it would wait for",
-                          "another thread", "Device.call",
-                          "let the callback return, and call it from elsewhere");
+  WALLE_TRY(may_end("call"));  // its turn may be the very one that the callback belongs to
   WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, this->core("call"));
   return core->call(task, function, arguments, patience);
 }

@@ -247,7 +247,7 @@ _CALL = Table(
     "name.",
     {
         "arguments": Key(
-            k.listing(CALL_TYPES, "types", 16, distinct=False),
+            k.listing(CALL_TYPES, f"types of {', '.join(CALL_TYPES.choices)}", 16, distinct=False),
             "types of its arguments, by position",
             [],
             "none",
