@@ -3,71 +3,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "array/operator_types.h"
+#include "array/movement.h"
+#include "array/ready.h"
 #include "kernels/eltwise/cast.h"
 #include "kernels/eltwise/eltwise.h"
 
 namespace walle::array {
 
 namespace {
-
-// Asked for once: reading the environment takes as long as adding eight numbers.
-kernels::Isa chosen_isa() {
-  static const kernels::Isa isa = [] {
-    const Result<kernels::Isa> selected = kernels::select_isa();
-    return selected.ok() ? *selected : kernels::supported_isas().back();
-  }();
-  return isa;
-}
-
-// An operand in the dtype that the kernel works in.
-struct Ready {
-  const std::byte* data = nullptr;
-  const Layout* layout = &kNumber;
-  Element element;
-  Scratch scratch;
-  Layout own;  // of the scratch
-
-  static inline const Layout kNumber{};
-
-  // What a run along all elements of `shape` walks by: 0 for a number, 1 for a dense array of that shape.
-  std::optional<int64_t> one_step(const Shape& shape) const {
-    if (layout == &kNumber) return 0;
-    if (layout->shape == shape && layout->is_dense()) return 1;
-    return std::nullopt;
-  }
-};
-
-// A number goes through the 16 bits that the result has: 70000 is infinite in float16.
-Result<Element> ready_number(const Number& number, const OperatorTypes& types) {
-  if (!tensor::is_half_float(types.result)) return element_of(number, types.compute);
-  WALLE_ASSIGN(const Element narrow, element_of(number, types.result));
-  Element wide{};
-  kernels::run_cast(types.result, narrow.bytes, types.compute, wide.bytes, 1, true);
-  return wide;
-}
-
-Status make_ready(const Operand& operand, const OperatorTypes& types, Budget& budget, Ready& out) {
-  const DType dtype = types.compute;
-  if (operand.array == nullptr) {
-    WALLE_ASSIGN(out.element, ready_number(operand.number, types));
-    out.data = out.element.bytes;
-    return {};
-  }
-  const Strided& array = *operand.array;
-  if (array.dtype == dtype) {
-    out.data = array.first();
-    out.layout = &array.layout;
-    return {};
-  }
-  WALLE_ASSIGN(out.scratch, Scratch::allocate(dtype, array.shape(), budget));
-  const Strided dense = out.scratch.strided();
-  WALLE_TRY(cast_into(array, dtype, dense.data, budget));
-  out.data = dense.data;
-  out.own = dense.layout;
-  out.layout = &out.own;
-  return {};
-}
 
 // What small tensors nearly always are takes 20 ns less without the general plan.
 kernels::Broadcast plan(const Shape& shape, const Ready& x, const Ready& y) {
@@ -144,18 +87,6 @@ bool is_small(const Number& number, int64_t value) {
                                                : number.real == static_cast<double>(value));
 }
 
-Result<Shape> shape_of(const Operand& x, const Operand& y) {
-  if (x.array == nullptr) return y.array->shape();
-  if (y.array == nullptr || x.array->shape() == y.array->shape()) return x.array->shape();
-  return tensor::broadcast(x.array->shape(), y.array->shape());
-}
-
-DType dtype_of(const Operand& x, const Operand& y) {
-  if (x.array == nullptr) return promote(y.array->dtype, x.number.kind);
-  if (y.array == nullptr) return promote(x.array->dtype, y.number.kind);
-  return promote(x.array->dtype, y.array->dtype);
-}
-
 // From the compute type to the result's, in place of `out`.
 void turn_round(Tensor& out) {
   kernels::run_unary(UnaryKind::logical_not, DType::boolean, {}, out.data(), out.mutable_data(),
@@ -218,28 +149,41 @@ Result<UnaryKind> unary_kernel(Unary op, DType dtype) {
       if (logic) return UnaryKind::logical_not;
       if (tensor::is_integer(dtype)) return UnaryKind::bit_not;
       break;
+    case Unary::exp: return UnaryKind::exp;
+    case Unary::log: return UnaryKind::log;
   }
   return argument_error({"'", op == Unary::negative ? "-" : "~", "' of ", dtype_name(dtype)},
                         "an operator that the element type has", "", "use astype()")
       .of_kind(base::ErrorKind::wrong_type);
 }
 
+// NumPy: functions of integers are computed in the smallest float that holds all of them.
+DType unary_type(Unary op, DType dtype) {
+  if (tensor::is_float(dtype) || (op != Unary::exp && op != Unary::log)) return dtype;
+  switch (dtype_size(dtype)) {
+    case 1: return DType::float16;
+    case 2: return DType::float32;
+    default: return DType::float64;
+  }
+}
+
 }  // namespace
 
 Result<Tensor> unary(Unary op, const Strided& x, Budget& budget) {
   WALLE_ASSIGN(const UnaryKind kind, unary_kernel(op, x.dtype));
-  WALLE_ASSIGN(Tensor out, astype(x, x.dtype, budget));
+  const DType dtype = unary_type(op, x.dtype);
+  WALLE_ASSIGN(Tensor out, astype(x, dtype, budget));
   if (op == Unary::absolute && x.dtype == DType::boolean) return out;
   const int64_t n = out.elements();
-  if (!tensor::is_half_float(x.dtype)) {
+  if (!tensor::is_half_float(dtype)) {
     UnaryParams params;
     const kernels::UnaryF32 fast =
-        x.dtype == DType::float32 ? kernels::unary_f32(kind, chosen_isa(), params) : nullptr;
+        dtype == DType::float32 ? kernels::unary_f32(kind, chosen_isa(), params) : nullptr;
     auto* data = static_cast<float*>(out.mutable_data());
     if (fast != nullptr)
       fast(data, data, n, 0, 0);
     else
-      kernels::run_unary(kind, x.dtype, {}, out.data(), out.mutable_data(), n);
+      kernels::run_unary(kind, dtype, {}, out.data(), out.mutable_data(), n);
     return out;
   }
   Result<Scratch> wide = Scratch::allocate(DType::float32, x.shape(), budget);
@@ -248,9 +192,9 @@ Result<Tensor> unary(Unary op, const Strided& x, Budget& budget) {
     return wide.take_error();
   }
   std::byte* floats = wide->strided().data;
-  kernels::run_cast(x.dtype, out.data(), DType::float32, floats, n, true);
+  kernels::run_cast(dtype, out.data(), DType::float32, floats, n, true);
   kernels::run_unary(kind, DType::float32, {}, floats, floats, n);
-  kernels::run_cast(DType::float32, floats, x.dtype, out.mutable_data(), n, true);
+  kernels::run_cast(DType::float32, floats, dtype, out.mutable_data(), n, true);
   return out;
 }
 

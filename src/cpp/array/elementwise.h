@@ -2,16 +2,11 @@
 // arrays, on the engine's kernels. Views are read where they lie; results are dense.
 #pragma once
 
-#include "array/movement.h"
+#include "array/memory.h"
+#include "array/operand.h"
 #include "array/operators.h"
 
 namespace walle::array {
-
-// An array or a number of Python's.
-struct Operand {
-  const Strided* array = nullptr;  // nullptr: the number
-  Number number;
-};
 
 // At least one operand is an array. Errors: shapes that do not broadcast, numbers that the dtype cannot hold,
 // operators that the dtype has not (kind wrong_type), integers to negative powers, memory.

@@ -1,5 +1,5 @@
-// Whose memory eager operations take: they ask before they allocate, so that a limit refuses what nobody has
-// touched yet.
+// Whose memory and time eager operations take: they ask before they allocate, so that a limit refuses what
+// nobody has touched yet, and while they compute what takes longer than reading its operands.
 #pragma once
 
 #include "tensor/strided.h"
@@ -11,6 +11,8 @@ class Budget {
   virtual ~Budget() = default;
   virtual bool take(int64_t bytes) = 0;
   virtual void give_back(int64_t bytes) = 0;
+  // Whether the operation is to end at once, with whatever error.
+  virtual bool must_stop() = 0;
 };
 
 // An uninitialised result; its bytes stay taken.

@@ -13,12 +13,16 @@ struct Facts {
 
 // In the order of Binary.
 constexpr Facts kFacts[] = {
-    {"+", BinaryKind::add},         {"-", BinaryKind::sub},         {"*", BinaryKind::mul},
-    {"/", BinaryKind::div},         {"//", BinaryKind::floor_div},  {"%", BinaryKind::mod},
-    {"**", BinaryKind::power},      {"&", BinaryKind::bit_and},     {"|", BinaryKind::bit_or},
-    {"^", BinaryKind::bit_xor},     {"<<", BinaryKind::shift_left}, {">>", BinaryKind::shift_right},
-    {"==", BinaryKind::equal},      {"!=", BinaryKind::equal},      {"<", BinaryKind::less},
-    {"<=", BinaryKind::less_equal}, {">", BinaryKind::greater},     {">=", BinaryKind::greater_equal},
+    {"+", BinaryKind::add},         {"-", BinaryKind::sub},
+    {"*", BinaryKind::mul},         {"/", BinaryKind::div},
+    {"//", BinaryKind::floor_div},  {"%", BinaryKind::mod},
+    {"**", BinaryKind::power},      {"&", BinaryKind::bit_and},
+    {"|", BinaryKind::bit_or},      {"^", BinaryKind::bit_xor},
+    {"<<", BinaryKind::shift_left}, {">>", BinaryKind::shift_right},
+    {"maximum", BinaryKind::max},   {"minimum", BinaryKind::min},
+    {"==", BinaryKind::equal},      {"!=", BinaryKind::equal},
+    {"<", BinaryKind::less},        {"<=", BinaryKind::less_equal},
+    {">", BinaryKind::greater},     {">=", BinaryKind::greater_equal},
 };
 static_assert(std::size(kFacts) == static_cast<size_t>(Binary::greater_equal) + 1);
 
@@ -48,6 +52,8 @@ Result<OperatorTypes> of_booleans(Binary op) {
     case Binary::left_shift:
     case Binary::right_shift: out.compute = out.result = DType::int8; return out;
     // Of any two of one type.
+    case Binary::maximum:
+    case Binary::minimum:
     case Binary::equal:
     case Binary::not_equal:
     case Binary::less:

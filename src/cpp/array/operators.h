@@ -1,4 +1,4 @@
-// The operators of Python's data model that arrays have.
+// The operators of Python's data model that arrays have, and functions by element beside them.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,8 @@ enum class Binary : uint8_t {
   bit_xor,
   left_shift,
   right_shift,
+  maximum,
+  minimum,
   equal,
   not_equal,
   less,
@@ -26,6 +28,6 @@ enum class Binary : uint8_t {
   greater,
   greater_equal,
 };
-enum class Unary : uint8_t { negative, absolute, invert };
+enum class Unary : uint8_t { negative, absolute, invert, exp, log };
 
 }  // namespace walle::array

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define WVM_ABI 5u
+#define WVM_ABI 6u
 #define WVM_MAX_RANK 8
 #define WVM_MAX_HOST_ARGS 16
 
@@ -201,13 +201,16 @@ typedef struct wvm_operand {
 } wvm_operand;
 
 /* The first is added to, the second taken from what counts against the task's heap limit. charge() gives -1
- * with a MemoryError set in the task. */
-typedef struct wvm_memory {
+ * with a MemoryError set in the task. must_stop(): nonzero once the call is to end; what takes longer than
+ * its operands take to be read asks every few milliseconds. */
+typedef struct wvm_budget {
   int (*charge)(size_t bytes);
   void (*discharge)(size_t bytes);
-} wvm_memory;
+  int (*must_stop)(void);
+} wvm_budget;
 
-/* Operators and reductions; the order is that of array/elementwise.h and array/reduce.h. */
+/* Operators and reductions; the order is that of array/operators.h, with the product of matrices behind its
+ * binary ones, and of array/reduce.h. */
 typedef enum {
   WVM_ADD,
   WVM_SUBTRACT,
@@ -221,14 +224,17 @@ typedef enum {
   WVM_XOR,
   WVM_LEFT_SHIFT,
   WVM_RIGHT_SHIFT,
+  WVM_MAXIMUM,
+  WVM_MINIMUM,
   WVM_EQUAL,
   WVM_NOT_EQUAL,
   WVM_LESS,
   WVM_LESS_EQUAL,
   WVM_GREATER,
-  WVM_GREATER_EQUAL
+  WVM_GREATER_EQUAL,
+  WVM_MATRIX_MULTIPLY
 } wvm_binary;
-typedef enum { WVM_NEGATIVE, WVM_ABSOLUTE, WVM_INVERT } wvm_unary;
+typedef enum { WVM_NEGATIVE, WVM_ABSOLUTE, WVM_INVERT, WVM_EXP, WVM_LOG } wvm_unary;
 typedef enum {
   WVM_SUM,
   WVM_PROD,
@@ -253,20 +259,23 @@ enum { WVM_MAX_INDEX = 2 * WVM_MAX_RANK + 1 };
  * their bytes are charged. Functions give 0, or -1 with `error` filled in. Those that only describe another
  * view of the same memory leave its reference count alone. */
 typedef struct wvm_arrays {
-  int (*binary)(int op, const wvm_operand* x, const wvm_operand* y, const wvm_memory*, wvm_view* out,
+  int (*binary)(int op, const wvm_operand* x, const wvm_operand* y, const wvm_budget*, wvm_view* out,
                 wvm_error*);
-  int (*unary)(int op, const wvm_view* x, const wvm_memory*, wvm_view* out, wvm_error*);
-  int (*reduce)(int op, const wvm_view* x, uint32_t axes, int keep_axes, const wvm_memory*, wvm_view* out,
+  int (*unary)(int op, const wvm_view* x, const wvm_budget*, wvm_view* out, wvm_error*);
+  /* x where the condition is true, y elsewhere. */
+  int (*where)(const wvm_operand* condition, const wvm_operand* x, const wvm_operand* y, const wvm_budget*,
+               wvm_view* out, wvm_error*);
+  int (*reduce)(int op, const wvm_view* x, uint32_t axes, int keep_axes, const wvm_budget*, wvm_view* out,
                 wvm_error*);
-  int (*astype)(const wvm_view* x, uint8_t dtype, const wvm_memory*, wvm_view* out, wvm_error*);
+  int (*astype)(const wvm_view* x, uint8_t dtype, const wvm_budget*, wvm_view* out, wvm_error*);
   /* Of numbers that were written down: what the dtype cannot hold is an error. */
-  int (*convert)(const wvm_view* x, uint8_t dtype, const wvm_memory*, wvm_view* out, wvm_error*);
+  int (*convert)(const wvm_view* x, uint8_t dtype, const wvm_budget*, wvm_view* out, wvm_error*);
   /* x[...] = y. `same_kind`: only where no kind of number is lost, as for in-place operators. */
-  int (*assign)(const wvm_view* x, const wvm_operand* y, int same_kind, const wvm_memory*, wvm_error*);
+  int (*assign)(const wvm_view* x, const wvm_operand* y, int same_kind, const wvm_budget*, wvm_error*);
   int (*index)(const wvm_view* x, const wvm_index* items, size_t count, wvm_view* out, wvm_error*);
   int (*transpose)(const wvm_view* x, const int* axes, wvm_view* out, wvm_error*);
   /* `out->tensor` is x's own where no copy is needed; one size of `shape` may be -1. */
-  int (*reshape)(const wvm_view* x, const int64_t* shape, int rank, const wvm_memory*, wvm_view* out,
+  int (*reshape)(const wvm_view* x, const int64_t* shape, int rank, const wvm_budget*, wvm_view* out,
                  wvm_error*);
   /* A tensor of just these elements: over the same memory where they lie densely. NULL: no memory. */
   wvm_tensor* (*dense)(const wvm_view* x);

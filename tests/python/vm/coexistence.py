@@ -23,7 +23,7 @@ import warnings
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
 
-ABI = 5
+ABI = 6
 INT = 2
 
 

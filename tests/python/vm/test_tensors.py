@@ -390,7 +390,6 @@ BEHAVIOURS = {
         "try: bool(t)\nexcept ValueError as e: assert 'any() or all()' in str(e)\nelse: assert 0"
     ),
     "masks are refused": "try: t[t > 1]\nexcept IndexError as e: assert 'slices' in str(e)\nelse: assert 0",
-    "matrix products are not there": "try: t @ t\nexcept TypeError: pass\nelse: assert 0",
     "divmod": "q, r = divmod(t, 2); assert q[1].tolist() == [1, 2, 2] and r[1].tolist() == [1, 0, 1]",
     "properties": (
         "assert (t.shape, t.ndim, t.size, t.nbytes, t.dtype) == ((2, 3), 2, 6, 24, 'float32')\n"

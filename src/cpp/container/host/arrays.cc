@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "array/elementwise.h"
+#include "array/matmul.h"
+#include "array/movement.h"
 #include "array/reduce.h"
+#include "array/select.h"
 #include "container/host/host_calls.h"
 #include "vm/convert.h"
 
@@ -10,15 +13,16 @@ namespace walle::container::host {
 
 namespace {
 
-// The task's heap limit.
+// The task's heap limit, and the end of its call.
 class TaskBudget final : public array::Budget {
  public:
-  explicit TaskBudget(const wvm_memory& memory) : memory_(memory) {}
-  bool take(int64_t bytes) override { return memory_.charge(static_cast<size_t>(bytes)) == 0; }
-  void give_back(int64_t bytes) override { memory_.discharge(static_cast<size_t>(bytes)); }
+  explicit TaskBudget(const wvm_budget& task) : task_(task) {}
+  bool take(int64_t bytes) override { return task_.charge(static_cast<size_t>(bytes)) == 0; }
+  void give_back(int64_t bytes) override { task_.discharge(static_cast<size_t>(bytes)); }
+  bool must_stop() override { return task_.must_stop() != 0; }
 
  private:
-  const wvm_memory& memory_;
+  const wvm_budget& task_;
 };
 
 Layout layout_of(const wvm_view& view) {
@@ -93,41 +97,54 @@ struct Side {
   array::Operand operand;
 };
 
-int binary(int op, const wvm_operand* x, const wvm_operand* y, const wvm_memory* memory, wvm_view* out,
+int binary(int op, const wvm_operand* x, const wvm_operand* y, const wvm_budget* task, wvm_view* out,
            wvm_error* error) {
-  TaskBudget budget(*memory);
+  TaskBudget budget(*task);
   const Side left(*x);
   const Side right(*y);
+  if (op == WVM_MATRIX_MULTIPLY) {
+    if (x->view == nullptr || y->view == nullptr)
+      return failed(argument_error("'@' of a number", "tensors of one axis or more", "", "use *"), error);
+    return finish(array::matmul(left.view, right.view, budget), budget, out, error);
+  }
   return finish(array::binary(static_cast<array::Binary>(op), left.operand, right.operand, budget), budget,
                 out, error);
 }
 
-int unary(int op, const wvm_view* x, const wvm_memory* memory, wvm_view* out, wvm_error* error) {
-  TaskBudget budget(*memory);
+int unary(int op, const wvm_view* x, const wvm_budget* task, wvm_view* out, wvm_error* error) {
+  TaskBudget budget(*task);
   return finish(array::unary(static_cast<array::Unary>(op), strided(*x), budget), budget, out, error);
 }
 
-int reduce(int op, const wvm_view* x, uint32_t axes, int keep_axes, const wvm_memory* memory, wvm_view* out,
+int where(const wvm_operand* condition, const wvm_operand* x, const wvm_operand* y, const wvm_budget* task,
+          wvm_view* out, wvm_error* error) {
+  TaskBudget budget(*task);
+  const Side chosen(*condition);
+  const Side left(*x);
+  const Side right(*y);
+  return finish(array::where(chosen.operand, left.operand, right.operand, budget), budget, out, error);
+}
+
+int reduce(int op, const wvm_view* x, uint32_t axes, int keep_axes, const wvm_budget* task, wvm_view* out,
            wvm_error* error) {
-  TaskBudget budget(*memory);
+  TaskBudget budget(*task);
   return finish(array::reduce(static_cast<array::Reduction>(op), strided(*x),
                               {.mask = axes, .keep = keep_axes != 0}, budget),
                 budget, out, error);
 }
 
-int astype(const wvm_view* x, uint8_t dtype, const wvm_memory* memory, wvm_view* out, wvm_error* error) {
-  TaskBudget budget(*memory);
+int astype(const wvm_view* x, uint8_t dtype, const wvm_budget* task, wvm_view* out, wvm_error* error) {
+  TaskBudget budget(*task);
   return finish(array::astype(strided(*x), static_cast<DType>(dtype), budget), budget, out, error);
 }
 
-int convert(const wvm_view* x, uint8_t dtype, const wvm_memory* memory, wvm_view* out, wvm_error* error) {
+int convert(const wvm_view* x, uint8_t dtype, const wvm_budget* task, wvm_view* out, wvm_error* error) {
   const Status fits = array::check_fits(strided(*x), static_cast<DType>(dtype));
-  return fits.ok() ? astype(x, dtype, memory, out, error) : failed(fits.error(), error);
+  return fits.ok() ? astype(x, dtype, task, out, error) : failed(fits.error(), error);
 }
 
-int assign(const wvm_view* x, const wvm_operand* y, int same_kind, const wvm_memory* memory,
-           wvm_error* error) {
-  TaskBudget budget(*memory);
+int assign(const wvm_view* x, const wvm_operand* y, int same_kind, const wvm_budget* task, wvm_error* error) {
+  TaskBudget budget(*task);
   const Strided to = strided(*x);
   const Side from(*y);
   if (from.operand.array != nullptr && same_kind != 0 &&
@@ -161,7 +178,7 @@ int transpose(const wvm_view* x, const int* axes, wvm_view* out, wvm_error* /*er
   return 0;
 }
 
-int reshape(const wvm_view* x, const int64_t* shape, int rank, const wvm_memory* memory, wvm_view* out,
+int reshape(const wvm_view* x, const int64_t* shape, int rank, const wvm_budget* task, wvm_view* out,
             wvm_error* error) {
   const Strided from = strided(*x);
   const Result<Shape> wanted =
@@ -172,7 +189,7 @@ int reshape(const wvm_view* x, const int64_t* shape, int rank, const wvm_memory*
     describe(*layout, x->tensor, out);
     return 0;
   }
-  TaskBudget budget(*memory);
+  TaskBudget budget(*task);
   Result<Tensor> copied = array::astype(from, from.dtype, budget);
   if (copied.ok()) copied = copied->reshaped(*wanted);
   return finish(std::move(copied), budget, out, error);
@@ -196,6 +213,7 @@ wvm_tensor* dense(const wvm_view* x) {
 
 const wvm_arrays kArrays = {.binary = binary,
                             .unary = unary,
+                            .where = where,
                             .reduce = reduce,
                             .astype = astype,
                             .convert = convert,

@@ -1,6 +1,7 @@
 /* walle.Tensor: the object, its memory, the buffer protocol and its properties. */
 #include "vm/inside/values/tensor.h"
 #include "vm/inside/run/arena.h"
+#include "vm/inside/run/interrupt.h"
 #include "vm/inside/run/memory.h"
 
 const wvm_dtype wvm_dtypes[] = {
@@ -13,7 +14,8 @@ enum { kTypeCount = sizeof wvm_dtypes / sizeof wvm_dtypes[0] };
 /* For results of operators, whose operands are held: finalisers may run. */
 static int charge_after_collecting(size_t bytes) { return wvm_charge(bytes, 1); }
 
-const wvm_memory wvm_task_memory = {.charge = charge_after_collecting, .discharge = wvm_discharge};
+const wvm_budget wvm_task_budget = {
+    .charge = charge_after_collecting, .discharge = wvm_discharge, .must_stop = wvm_must_stop};
 
 static int can_enter(int dtype) { return dtype < kTypeCount && wvm_dtypes[dtype].format[0] != 0; }
 
@@ -238,6 +240,7 @@ static PyType_Slot kSlots[] = {WVM_TENSOR_OPERATORS(BINARY_SLOTS){Py_nb_negative
                                {Py_nb_power, wvm_nb_power},
                                {Py_nb_inplace_power, wvm_nb_inplace_power},
                                {Py_nb_divmod, wvm_nb_divmod},
+                               {Py_nb_matrix_multiply, wvm_nb_matrix_multiply},
                                {Py_nb_bool, wvm_nb_bool},
                                {Py_nb_int, wvm_nb_int},
                                {Py_nb_float, wvm_nb_float},

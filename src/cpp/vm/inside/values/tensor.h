@@ -28,7 +28,7 @@ enum {
 #include "tensor/kinds/dtype.inc"
 };
 
-extern const wvm_memory wvm_task_memory;
+extern const wvm_budget wvm_task_budget;
 static inline const wvm_arrays* wvm_arrays_of_host(void) { return wvm_host_table()->arrays; }
 
 static inline int wvm_dtype_of(const tensor_object* self) { return self->view.tensor->dtype; }
@@ -92,11 +92,16 @@ WVM_TENSOR_OPERATORS(WVM_DECLARE)
 PyObject* wvm_nb_power(PyObject* x, PyObject* y, PyObject* modulus);
 PyObject* wvm_nb_inplace_power(PyObject* x, PyObject* y, PyObject* modulus);
 PyObject* wvm_nb_divmod(PyObject* x, PyObject* y);
+PyObject* wvm_nb_matrix_multiply(PyObject* x, PyObject* y);
 PyObject* wvm_nb_negative(PyObject* x);
 PyObject* wvm_nb_positive(PyObject* x);
 PyObject* wvm_nb_absolute(PyObject* x);
 PyObject* wvm_nb_invert(PyObject* x);
 PyObject* wvm_tensor_compare(PyObject* x, PyObject* y, int op);
+PyObject* wvm_tensor_exp(PyObject* x, PyObject* unused);
+PyObject* wvm_tensor_log(PyObject* x, PyObject* unused);
+PyObject* wvm_tensor_clip(PyObject* x, PyObject* args, PyObject* kwargs);
+PyObject* wvm_tensor_where(PyObject* x, PyObject* args, PyObject* kwargs);
 /* 1; 0: no operand; -1 with an exception set. `kept` is what `out` points to, the caller's to drop. */
 int wvm_operand_from(PyObject* object, wvm_operand* out, PyObject** kept);
 

@@ -113,7 +113,7 @@ int wvm_tensor_set_subscript(PyObject* object, PyObject* key, PyObject* value) {
     PyErr_Format(PyExc_TypeError, "a tensor holds numbers, not %.100s", Py_TYPE(value)->tp_name);
   int status = -1;
   if (known > 0) {
-    status = wvm_arrays_of_host()->assign(&view, &operand, 0, &wvm_task_memory, &error);
+    status = wvm_arrays_of_host()->assign(&view, &operand, 0, &wvm_task_budget, &error);
     if (status < 0) wvm_raise(&error);
   }
   Py_XDECREF(kept);

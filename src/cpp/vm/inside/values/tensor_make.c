@@ -109,7 +109,7 @@ static PyObject* as_dtype(tensor_object* self, int dtype) {
   wvm_view out;
   wvm_error error;
   PyObject* result = NULL;
-  if (wvm_arrays_of_host()->convert(&self->view, (uint8_t)dtype, &wvm_task_memory, &out, &error) == 0)
+  if (wvm_arrays_of_host()->convert(&self->view, (uint8_t)dtype, &wvm_task_budget, &out, &error) == 0)
     result = wvm_tensor_result(&out);
   else
     wvm_raise(&error);

@@ -57,7 +57,7 @@ static PyObject* reduce(int op, PyObject* self, PyObject* args, PyObject* kwargs
   const int one = op == WVM_ARGMIN || op == WVM_ARGMAX;
   if (one && axis != NULL && PyTuple_Check(axis))
     return PyErr_Format(PyExc_TypeError, "argmin and argmax work along one axis or None");
-  if (wvm_arrays_of_host()->reduce(op, view_of(self), mask, keep, &wvm_task_memory, &out, &error) < 0)
+  if (wvm_arrays_of_host()->reduce(op, view_of(self), mask, keep, &wvm_task_budget, &out, &error) < 0)
     return raised(&error);
   return number_or_tensor(&out);
 }
@@ -95,7 +95,7 @@ static PyObject* tensor_reshape(PyObject* self, PyObject* args) {
   if (PyErr_Occurred()) return NULL;
   wvm_view out;
   wvm_error error;
-  if (wvm_arrays_of_host()->reshape(view_of(self), shape, (int)rank, &wvm_task_memory, &out, &error) < 0)
+  if (wvm_arrays_of_host()->reshape(view_of(self), shape, (int)rank, &wvm_task_budget, &out, &error) < 0)
     return raised(&error);
   if (out.tensor == view_of(self)->tensor) return wvm_tensor_window((tensor_object*)self, &out);
   return wvm_tensor_result(&out);
@@ -132,7 +132,7 @@ static PyObject* tensor_transpose(PyObject* self, PyObject* args) {
 static PyObject* cast(PyObject* self, int dtype) {
   wvm_view out;
   wvm_error error;
-  if (wvm_arrays_of_host()->astype(view_of(self), (uint8_t)dtype, &wvm_task_memory, &out, &error) < 0)
+  if (wvm_arrays_of_host()->astype(view_of(self), (uint8_t)dtype, &wvm_task_budget, &out, &error) < 0)
     return raised(&error);
   return wvm_tensor_result(&out);
 }
@@ -219,4 +219,8 @@ PyMethodDef wvm_tensor_methods[] = {{"tolist", wvm_tensor_tolist, METH_NOARGS, N
                                     {"all", WITH_KEYWORDS(tensor_all), NULL},
                                     {"argmin", WITH_KEYWORDS(tensor_argmin), NULL},
                                     {"argmax", WITH_KEYWORDS(tensor_argmax), NULL},
+                                    {"exp", wvm_tensor_exp, METH_NOARGS, NULL},
+                                    {"log", wvm_tensor_log, METH_NOARGS, NULL},
+                                    {"clip", WITH_KEYWORDS(wvm_tensor_clip), NULL},
+                                    {"where", WITH_KEYWORDS(wvm_tensor_where), NULL},
                                     {0}};

@@ -1,4 +1,4 @@
-/* Element-wise operators of walle.Tensor. */
+/* Operators of walle.Tensor, and functions by element. */
 #include "vm/inside/run/failure.h"
 #include "vm/inside/values/tensor.h"
 
@@ -45,7 +45,7 @@ static PyObject* binary(int op, PyObject* x, PyObject* y) {
   if (known_right > 0) {
     wvm_view out;
     wvm_error error;
-    if (wvm_arrays_of_host()->binary(op, &left, &right, &wvm_task_memory, &out, &error) == 0)
+    if (wvm_arrays_of_host()->binary(op, &left, &right, &wvm_task_budget, &out, &error) == 0)
       result = wvm_tensor_result(&out);
     else
       wvm_raise(&error);
@@ -65,7 +65,7 @@ static PyObject* in_place(int op, PyObject* x, PyObject* y) {
   if (result == NULL || result == Py_NotImplemented) return result;
   const wvm_operand value = {.view = &((tensor_object*)result)->view};
   wvm_error error;
-  const int status = wvm_arrays_of_host()->assign(&self->view, &value, 1, &wvm_task_memory, &error);
+  const int status = wvm_arrays_of_host()->assign(&self->view, &value, 1, &wvm_task_budget, &error);
   Py_DECREF(result);
   if (status == 0) return Py_NewRef(x);
   wvm_raise(&error);
@@ -101,10 +101,12 @@ PyObject* wvm_nb_divmod(PyObject* x, PyObject* y) {
   return pair;
 }
 
+PyObject* wvm_nb_matrix_multiply(PyObject* x, PyObject* y) { return binary(WVM_MATRIX_MULTIPLY, x, y); }
+
 static PyObject* unary(int op, PyObject* x) {
   wvm_view out;
   wvm_error error;
-  if (wvm_arrays_of_host()->unary(op, &((tensor_object*)x)->view, &wvm_task_memory, &out, &error) == 0)
+  if (wvm_arrays_of_host()->unary(op, &((tensor_object*)x)->view, &wvm_task_budget, &out, &error) == 0)
     return wvm_tensor_result(&out);
   wvm_raise(&error);
   return NULL;
@@ -120,4 +122,62 @@ PyObject* wvm_tensor_compare(PyObject* x, PyObject* y, int op) {
       [Py_LT] = WVM_LESS,      [Py_LE] = WVM_LESS_EQUAL, [Py_EQ] = WVM_EQUAL,
       [Py_NE] = WVM_NOT_EQUAL, [Py_GT] = WVM_GREATER,    [Py_GE] = WVM_GREATER_EQUAL};
   return binary(kOperators[op], x, y);
+}
+
+PyObject* wvm_tensor_exp(PyObject* x, PyObject* unused) {
+  (void)unused;
+  return unary(WVM_EXP, x);
+}
+
+PyObject* wvm_tensor_log(PyObject* x, PyObject* unused) {
+  (void)unused;
+  return unary(WVM_LOG, x);
+}
+
+static PyObject* no_operand(PyObject* result, const char* method, PyObject* given) {
+  if (result != Py_NotImplemented) return result;
+  Py_DECREF(result);
+  return PyErr_Format(PyExc_TypeError, "%s() takes tensors, numbers and lists, not %T", method, given);
+}
+
+/* Steals x. */
+static PyObject* limited(int op, PyObject* x, PyObject* limit) {
+  if (x == NULL || limit == Py_None) return x;
+  PyObject* result = no_operand(binary(op, x, limit), "clip", limit);
+  Py_DECREF(x);
+  return result;
+}
+
+PyObject* wvm_tensor_clip(PyObject* x, PyObject* args, PyObject* kwargs) {
+  static char* names[] = {"min", "max", NULL};
+  PyObject *low = Py_None, *high = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:clip", names, &low, &high)) return NULL;
+  if (low == Py_None && high == Py_None) return wvm_nb_positive(x);
+  return limited(WVM_MINIMUM, limited(WVM_MAXIMUM, Py_NewRef(x), low), high);
+}
+
+static PyObject* selected(const wvm_operand* condition, PyObject* x, const wvm_operand* other) {
+  const wvm_operand self = {.view = &((tensor_object*)x)->view};
+  wvm_view out;
+  wvm_error error;
+  if (wvm_arrays_of_host()->where(condition, &self, other, &wvm_task_budget, &out, &error) == 0)
+    return wvm_tensor_result(&out);
+  wvm_raise(&error);
+  return NULL;
+}
+
+PyObject* wvm_tensor_where(PyObject* x, PyObject* args, PyObject* kwargs) {
+  static char* names[] = {"condition", "other", NULL};
+  PyObject *given[2], *kept[2] = {NULL, NULL}, *result = NULL;
+  wvm_operand read[2];
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:where", names, &given[0], &given[1])) return NULL;
+  int known = 1;
+  for (int i = 0; known > 0 && i < 2; ++i) {
+    known = wvm_operand_from(given[i], &read[i], &kept[i]);
+    if (known == 0) no_operand(Py_NewRef(Py_NotImplemented), "where", given[i]);
+  }
+  if (known > 0) result = selected(&read[0], x, &read[1]);
+  Py_XDECREF(kept[0]);
+  Py_XDECREF(kept[1]);
+  return result;
 }
