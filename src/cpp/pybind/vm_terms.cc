@@ -64,8 +64,13 @@ void set_stream(VmTerms& terms, const py::object& log, const std::string& task, 
   const std::shared_ptr<PyObject> held_gate(py::object(gate).release().ptr(), drop_reference);
   container::StreamScope::Send send;
   if (way_out != nullptr)
-    send = [way_out, task](const std::string& feature, const stream::TracedBatch& rows) {
-      return way_out->send(task, feature, rows).status();
+    send = [way_out, task](const std::string& feature, const stream::TracedBatch& rows) -> Result<bool> {
+      if (rows.rows().rows() == 0) {
+        WALLE_TRY(way_out->check_columns(task, feature, rows.rows().columns));
+        return false;
+      }
+      WALLE_TRY(way_out->send(task, feature, rows).status());
+      return true;
     };
   terms.context.set(container::kStreamSlot,
                     std::shared_ptr<container::StreamScope>(

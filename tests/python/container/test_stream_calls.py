@@ -48,7 +48,7 @@ def run(graph, firing, of='match'):
 def twice(first, second, firing):
     return run(second, stream.run(first, firing, 'session', ['item', 'price']))
 def send(graph, feature, firing):
-    stream.send(feature, stream.run(graph, firing))
+    return stream.send(feature, stream.run(graph, firing))
 def misuse(what, firing):
     if what == 'rows': stream.send('f', {'n': [1]})
     if what == 'source': stream.run('sum.graph', 5)
@@ -230,8 +230,13 @@ def test_what_graphs_gave_leaves_through_the_gate(task: Callable[..., Call], tmp
     ]
     gate.allow("shop", FeaturePolicy("sums", fields, 1000, 1))
     call = task(gate)
-    call("send", "sum.graph", "sums", FIRING)
+    none = Graph().filter("price > 100").map("total", "price").select("total").to_bytes()
+    assert call("send", none, "sums", FIRING) is False and gate.ledger == []
+    assert call("send", "sum.graph", "sums", FIRING) is True
     assert [(e.task, e.feature, e.rows) for e in gate.ledger] == [("shop", "sums", 1)]
+    assert call("send", none, "sums", FIRING) is False, "the budget is spent, and nothing is asked of it"
+    with pytest.raises(TaskFailed, match="without a policy"):
+        call("send", none, "other", FIRING)
     for feature, said in (("sums", "send number 2 today"), ("other", "without a policy")):
         with pytest.raises(TaskFailed, match=said) as raised:
             call("send", "sum.graph", feature, FIRING)

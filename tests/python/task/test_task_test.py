@@ -117,6 +117,26 @@ def test_budgets_go_by_the_days_of_the_recording(tmp_path: Path) -> None:
     assert [line for _, line in told["log"]] == ["refused", "refused"]
 
 
+def test_sending_no_rows_spends_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    toml = SENDS.replace("sends_per_day = 2", "sends_per_day = 1, consent = 'ads'")
+    source = SEND.replace("walle.stream.send(", "print(walle.stream.send(").replace("event))", "event)))")
+    task = made(tmp_path / "t", toml, source, taps(NOON, NOON + 1, NOON + 2, NOON + 3, NOON + 4))
+    (task / "n.graph").write_bytes(Graph().filter("n == 2 or n == 4").select("n").to_bytes())
+    told = answer(task)
+    assert [sent["columns"]["n"] for sent in told["sent"]] == [[2]]
+    assert [line for _, line in told["log"]] == ["False", "True", "False", "refused", "False"]
+    told = answer(task, "--consent", "none")
+    assert told["sent"] == [] and {line for _, line in told["log"]} == {"refused"}
+
+
+def test_a_graph_that_gives_no_rows_sends_nothing(tmp_path: Path) -> None:
+    toml = SENDS.replace("sends_per_day = 2", "sends_per_day = 1, graph = 'n.graph'")
+    task = made(tmp_path / "t", toml, "def main(event):\n    pass\n", taps(NOON, NOON + 1, NOON + 2))
+    (task / "n.graph").write_bytes(Graph().filter("n == 3").select("n").to_bytes())
+    told = answer(task)
+    assert [sent["columns"]["n"] for sent in told["sent"]] == [[3]] and told["log"] == []
+
+
 def test_the_servers_half_answers(tmp_path: Path) -> None:
     toml = SENDS.replace("sends_per_day = 2", "sends_per_day = 9") + (
         'cloud = {question = "taps", answers = "known"}\nresults.known.columns = {n = "int", even = "bool"}\n'

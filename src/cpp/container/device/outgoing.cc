@@ -2,7 +2,11 @@
 
 namespace walle::container {
 
-Status Outgoing::send(const std::string& feature, const stream::TracedBatch& rows) {
+Result<bool> Outgoing::send(const std::string& feature, const stream::TracedBatch& rows) {
+  if (rows.rows().rows() == 0) {
+    WALLE_TRY(gate_.check_columns(task_, feature, rows.rows().columns));
+    return false;
+  }
   if (permits_.size() >= kMostSends) {
     return resource_error({"send number ", kMostSends + 1, " of one firing"}, {"at most ", kMostSends},
                           "walle.stream.send", "send more rows at once");
@@ -11,7 +15,7 @@ Status Outgoing::send(const std::string& feature, const stream::TracedBatch& row
   permit.priority = priority_;
   if (feature == question_) permit.package = package_;
   permits_.push_back(std::move(permit));
-  return {};
+  return true;
 }
 
 }  // namespace walle::container

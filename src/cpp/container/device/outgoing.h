@@ -25,7 +25,9 @@ class Outgoing {
         question_(std::move(question)),
         package_(std::move(package)) {}
 
-  Status send(const std::string& feature, const stream::TracedBatch& rows);
+  // Whether anything is to leave: no rows are no send, and spend nothing, but what the gate would refuse of
+  // any rows of these columns it refuses of none.
+  Result<bool> send(const std::string& feature, const stream::TracedBatch& rows);
   std::vector<stream::Permit> take() { return std::exchange(permits_, {}); }
   void forget() { permits_.clear(); }
 

@@ -191,10 +191,10 @@ Result<Value> stream_send_call(TaskContext& context, HostArgs args) {
   WALLE_ASSIGN(const std::string_view feature, vm::text_arg(args, 0));
   WALLE_ASSIGN(const int64_t handle, vm::int_arg(args, 1));
   WALLE_ASSIGN(const stream::TracedBatch* rows, scope->rows(handle));
-  Status status = scope->send(std::string(feature), *rows);
-  if (status.ok()) return Value();
+  Result<bool> sent = scope->send(std::string(feature), *rows);
+  if (sent.ok()) return Value(*sent);
   // The gate says no: a task's fault, and to the script what a closed file is.
-  Error error = status.take_error();
+  Error error = sent.take_error();
   return error.group() == base::ErrorGroup::task ? std::move(error).of_kind(base::ErrorKind::not_permitted)
                                                  : std::move(error);
 }

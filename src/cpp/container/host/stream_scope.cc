@@ -35,7 +35,7 @@ size_t cells_of(const stream::TracedBatch& rows) {
 
 }  // namespace
 
-Status StreamScope::send(const std::string& feature, const stream::TracedBatch& rows) const {
+Result<bool> StreamScope::send(const std::string& feature, const stream::TracedBatch& rows) const {
   if (send_) return send_(feature, rows);
   return task_error({"feature '", feature, "'"}, "a device with an egress gate", "walle.stream.send",
                     "run the task on a device that has one")

@@ -20,8 +20,9 @@ namespace walle::container {
 class StreamScope {
  public:
   // Lets rows through the gate into what the running firing leaves behind, or says why not; nothing has left
-  // before the firing's results are committed. None: walle.stream.send refuses.
-  using Send = std::function<Status(const std::string& feature, const stream::TracedBatch& rows)>;
+  // before the firing's results are committed. False: there were no rows, and nothing will. None:
+  // walle.stream.send refuses.
+  using Send = std::function<Result<bool>(const std::string& feature, const stream::TracedBatch& rows)>;
 
   static constexpr size_t kMaxRows = 65'536;            // that one call reads
   static constexpr size_t kMaxCells = size_t{1} << 20;  // held at once, 40 MB beside their texts
@@ -40,7 +41,7 @@ class StreamScope {
 
   stream::EventLog& log() const { return log_; }
   const std::string& task() const { return task_; }
-  Status send(const std::string& feature, const stream::TracedBatch& rows) const;
+  Result<bool> send(const std::string& feature, const stream::TracedBatch& rows) const;
 
   // Rows of events, bounded as above.
   Result<stream::TracedBatch> read(const std::vector<std::string>& fields, const stream::EventQuery& query);

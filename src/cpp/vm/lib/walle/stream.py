@@ -69,7 +69,10 @@ def run(graph, source, of="match", fields=None):
 
 
 def send(feature, rows):
-    """Send rows of a graph as a feature when this firing ends well; PermissionError if the gate refuses."""
+    """Send rows of a graph as a feature when this firing ends well; PermissionError if the gate refuses.
+
+    Returns whether there were rows: none are no send, and spend nothing of the day's budgets.
+    """
     if not isinstance(rows, Rows):
         raise TypeError("rows must be what walle.stream.run gave, not %s" % type(rows).__name__)
-    _calls.send(feature, rows._handle)
+    return _calls.send(feature, rows._handle)
