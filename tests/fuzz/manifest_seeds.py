@@ -20,6 +20,7 @@ WHOLE = TaskSpec(
     preprocess="before",
     execute_model="m.walle",
     postprocess="after",
+    postprocess_event=True,
     limits={"execute": PhaseLimits(10, 5)},
     imports=["json", "walle"],
     host_calls=["walle.kv", "walle.log.info"],

@@ -27,6 +27,7 @@ Manifest whole() {
   m.preprocess = "before";
   m.execute_model = "models/encoder.walle";
   m.postprocess = "after";
+  m.postprocess_event = true;
   m.preprocess_limits = {.wall_ms = 10, .cpu_ms = 5};
   m.execute_limits = {.wall_ms = 600'000, .cpu_ms = 0};
   m.heap_bytes = uint64_t{1} << 20;
@@ -122,6 +123,7 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"two things to execute", [](Manifest& m) { m.execute_function = "f"; }},
       {"function 'a b'", [](Manifest& m) { m.preprocess = "a b"; }},
       {"without preprocess", [](Manifest& m) { m.preprocess = ""; }},
+      {"an event for postprocess", [](Manifest& m) { m.postprocess = ""; }},
       {"file '../m'", [](Manifest& m) { m.execute_model = "../m"; }},
       {"preprocess.wall_ms 0", [](Manifest& m) { m.preprocess_limits.wall_ms = 0; }},
       {"execute.wall_ms 600001", [](Manifest& m) { m.execute_limits.wall_ms = 600'001; }},

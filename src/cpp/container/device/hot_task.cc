@@ -122,12 +122,12 @@ void HotTask::release() {
 void HotTask::end() {
   release();
   resumed_.reset();
-  resumed_from_ = {};
+  resumed_from_ = resumed_event_from_ = {};
 }
 
 Status HotTask::begin(const stream::TaskFiring& firing) {
   WALLE_TRY(event_.fill(firing, rooms_.processor));
-  value_ = &event_.value();
+  value_ = given_event_ = &event_.value();
   return {};
 }
 
@@ -160,6 +160,13 @@ HotTask::End HotTask::call(const std::string& function, std::span<const wvm_valu
   return End::done;
 }
 
+HotTask::End HotTask::call_postprocess(CallSlot& slot) {
+  const Manifest& manifest = version_->manifest;
+  const wvm_value arguments[] = {*value_, *given_event_};
+  return call(manifest.postprocess, std::span(arguments, manifest.postprocess_event ? 2 : 1),
+              manifest.postprocess_limits, slot);
+}
+
 Status HotTask::load_model() {
   if (model_ != nullptr) return {};
   WALLE_ASSIGN(model_, ModelPhase::load(*version_->model));
@@ -184,11 +191,18 @@ HotTask::End HotTask::run_model(const PhaseLimits& limits, CallSlot& slot) {
 
 vm::Value HotTask::take() const { return vm::incoming(*value_); }
 
-void HotTask::resume(const vm::Value& value) {
+vm::Value HotTask::take_event() const {
+  return version_->manifest.postprocess_event ? vm::incoming(*given_event_) : vm::Value();
+}
+
+void HotTask::resume(const vm::Value& value, const vm::Value& event) {
   resumed_from_ = value;
+  resumed_event_from_ = event;
   resumed_ = std::make_unique<vm::BoundaryBuilder>();
   resumed_value_ = vm::visit(resumed_from_, *resumed_);
+  resumed_event_ = vm::visit(resumed_event_from_, *resumed_);
   value_ = &resumed_value_;
+  given_event_ = &resumed_event_;
 }
 
 void HotTask::fail(const wvm_result& result, const PhaseLimits& limits) {

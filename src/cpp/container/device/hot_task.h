@@ -36,19 +36,23 @@ class HotTask {
 
   // What the last firing appended and sent, and nobody took, is forgotten.
   void begin_scopes();
-  // What the last phase gave is the argument of the next; begin() makes it the firing's event.
+  // What the last phase gave is the argument of the next; begin() makes it the firing's event, which
+  // postprocess may be called with as well.
   Status begin(const stream::TaskFiring& firing);
   End call(const std::string& function, const PhaseLimits& limits, CallSlot& slot) {
     return call(function, std::span(value_, 1), limits, slot);
   }
   End call(const std::string& function, std::span<const wvm_value> arguments, const PhaseLimits& limits,
            CallSlot& slot);
+  End call_postprocess(CallSlot& slot);
   End run_model(const PhaseLimits& limits, CallSlot& slot);
   // Behind a phase that is done.
   const wvm_value& value() const { return *value_; }
-  // Takes the value out of the boundary, to be kept beyond this object's calls, and puts such a one in.
+  // Takes the value out of the boundary, to be kept beyond this object's calls; the event, too, where
+  // postprocess asks for it. And puts such ones in.
   vm::Value take() const;
-  void resume(const vm::Value& value);
+  vm::Value take_event() const;
+  void resume(const vm::Value& value, const vm::Value& event);
   // Lets go of all that belongs to one firing.
   void end();
 
@@ -91,9 +95,10 @@ class HotTask {
   wvm_result result_{};  // of the last call; released by the next or end()
   bool has_result_ = false;
   std::unique_ptr<vm::BoundaryBuilder> resumed_;
-  vm::Value resumed_from_;
-  wvm_value resumed_value_{};
+  vm::Value resumed_from_, resumed_event_from_;
+  wvm_value resumed_value_{}, resumed_event_{};
   const wvm_value* value_ = &result_.value;
+  const wvm_value* given_event_ = &event_.value();  // of the firing: as begin() or resume() had it
   PhaseFailure failure_;
 };
 

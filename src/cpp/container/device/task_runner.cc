@@ -130,7 +130,7 @@ bool TaskRunner::next_firing() {
   work_.phase = Phase::start;
   work_.preprocessed = work_.started = false;
   work_.error.reset();
-  work_.between = {};
+  work_.between = work_.event = {};
   work_.value = {};
   work_.rows.clear();
   work_.sends.clear();
@@ -205,6 +205,7 @@ TaskRunner::TurnEnd TaskRunner::park_firing(CallSlot& slot) {
     work_.preprocessed = end == HotTask::End::done;
     if (work_.preprocessed) {
       work_.between = hot_->take();
+      work_.event = hot_->take_event();
       work_.rows = hot_->take_rows();
       work_.sends = hot_->take_sends();
     }

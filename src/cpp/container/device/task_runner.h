@@ -25,6 +25,7 @@ struct Work {
   Phase phase = Phase::start;
   bool preprocessed = false;
   vm::Value between;  // what preprocess gave, while it waits for facts
+  vm::Value event;    // and what it got, where postprocess asks for it
   std::optional<TaskError> error;
   std::vector<store::TableRows> rows;  // that preprocess appended, while it waits
   std::vector<stream::Permit> sends;   // and sent

@@ -28,7 +28,7 @@ Status TaskRunner::warm() {
 bool TaskRunner::begin() {
   hot_->begin_scopes();
   if (work_.preprocessed) {
-    hot_->resume(work_.between);
+    hot_->resume(work_.between, work_.event);
     return true;
   }
   const Status located = rooms_.processor.locate(work_.firing);
@@ -81,8 +81,7 @@ HotTask::End TaskRunner::run_phases(CallSlot& slot) {
   const Manifest& manifest = hot->version().manifest;
   if (manifest.postprocess.empty()) return end;
   const base::TraceSpan span("postprocess");
-  return timed(Phase::postprocess, work_.times.postprocess,
-               [&] { return hot->call(manifest.postprocess, manifest.postprocess_limits, slot); });
+  return timed(Phase::postprocess, work_.times.postprocess, [&] { return hot->call_postprocess(slot); });
 }
 
 void TaskRunner::fail_phase(const PhaseFailure& given) {

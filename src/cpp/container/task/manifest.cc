@@ -72,6 +72,8 @@ Status check_entry(const Manifest& m) {
       return wrong("a main function and phases beside it", "one of both");
     return check_name(NameKind::function, m.main_function);
   }
+  if (m.postprocess_event && m.postprocess.empty())
+    return wrong("an event for postprocess, which is not there", "a postprocess function that takes it");
   if (m.execute_function.empty() == m.execute_model.empty())
     return wrong(
         {"an entry without main and with ", m.execute_model.empty() ? "no execute" : "two things to execute"},

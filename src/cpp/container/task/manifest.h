@@ -64,6 +64,7 @@ struct Manifest {
   std::string module = "main";
   std::string main_function;
   std::string preprocess, execute_function, execute_model, postprocess;
+  bool postprocess_event = false;  // postprocess(outputs, event)
   bool phased() const { return main_function.empty(); }
 
   // A task with one main(event) has execute_limits.

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..vm.sources import Sources
 from ._mistakes import Mistake, nearest, one_of
@@ -15,7 +16,8 @@ from ._spec import TaskSpec
 
 # Written as an import, but none.
 _NOT_IMPORTED = {"__future__", "walle"}
-_PHASES = ("main", "preprocess", "execute", "postprocess")
+_ARGUMENTS = {"main": "event", "preprocess": "event", "execute": "inputs", "postprocess": "outputs, event"}
+_PHASES = tuple(_ARGUMENTS)
 # What a device has instead of modules that tasks are often written with.
 _INSTEAD = {
     "numpy": "walle.Tensor computes on a device: docs/reference/task-python.md",
@@ -29,8 +31,8 @@ _INSTEAD = {
 
 def check_code(
     reader: Reader, spec: TaskSpec, device: Sources, cloud: Sources, library: list[str], calls: list[str]
-) -> None:
-    """Add what is wrong to the reader's mistakes.
+) -> TaskSpec:
+    """Add what is wrong to the reader's mistakes; returns the task with what its code says of it.
 
     Args:
         reader: of its task.toml.
@@ -42,7 +44,7 @@ def check_code(
     """
     sources = Sources({**device.modules, **cloud.modules})
     trees = dict(_parsed(reader, sources))
-    _check_functions(reader, spec, device, trees)
+    spec = _check_functions(reader, spec, device, trees)
     _check_asked(reader, spec, sources, trees)
     _check_cloud(reader, spec, cloud, trees)
     own = {name.partition(".")[0] for name in device.modules}
@@ -56,6 +58,7 @@ def check_code(
             _check_fields(reader, spec, file, tree)
         used |= _check_calls(reader, spec, file, tree, calls)
     _check_capabilities(reader, spec, library, calls, used if len(trees) == len(sources.modules) else None)
+    return spec
 
 
 def _parsed(reader: Reader, sources: Sources) -> Iterator[tuple[str, ast.Module]]:
@@ -74,7 +77,9 @@ def _parsed(reader: Reader, sources: Sources) -> Iterator[tuple[str, ast.Module]
             )
 
 
-def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: dict[str, ast.Module]) -> None:
+def _check_functions(
+    reader: Reader, spec: TaskSpec, sources: Sources, trees: dict[str, ast.Module]
+) -> TaskSpec:
     if spec.module not in sources.modules:
         modules = sorted(sources.modules)
         expected = "one of " + ", ".join(modules) if modules else "a .py file"
@@ -82,9 +87,9 @@ def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: di
         reader.wrong(
             where, f"no module '{spec.module}'", expected, one_of(spec.module, modules, "add the file")
         )
-        return
+        return spec
     if spec.module not in trees:
-        return
+        return spec
     file, body = sources.modules[spec.module][0], trees[spec.module].body
     functions = {n.name: n for n in body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
     other = {name for node in body for name in _bound(node)}
@@ -98,12 +103,23 @@ def _check_functions(reader: Reader, spec: TaskSpec, sources: Sources, trees: di
             reader.wrong(
                 ("entry", phase), f"{phase} = '{name}', which {file} does not define", expected, hint
             )
-        elif (why := _uncallable(functions[name])) is not None:
-            next_step = f"write def {name}({'event' if phase in ('main', 'preprocess') else 'inputs'}):"
-            line = functions[name].lineno
-            reader.mistakes.append(
-                Mistake(file, line, f"{name}() {why}", "a function of one argument", next_step)
+            continue
+        # Only what stands in its def is known before it runs: a name bound otherwise gets the outputs alone.
+        both = phase == "postprocess" and _positional(functions[name]) >= 2
+        if (why := _uncallable(functions[name], 2 if both else 1)) is not None:
+            expected = "a function of one argument" + (
+                ", or of outputs and event" if phase == "postprocess" else ""
             )
+            next_step = f"write def {name}({_ARGUMENTS[phase]}):"
+            line = functions[name].lineno
+            reader.mistakes.append(Mistake(file, line, f"{name}() {why}", expected, next_step))
+        elif both:
+            spec = replace(spec, postprocess_event=True)
+    return spec
+
+
+def _positional(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return len(function.args.posonlyargs) + len(function.args.args)
 
 
 def _check_asked(reader: Reader, spec: TaskSpec, sources: Sources, trees: dict[str, ast.Module]) -> None:
@@ -175,7 +191,7 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 def _uncallable(function: ast.FunctionDef | ast.AsyncFunctionDef, count: int = 1) -> str | None:
     """Why it cannot be called with so many arguments."""
     given = function.args
-    positional = len(given.posonlyargs) + len(given.args)
+    positional = _positional(function)
     if isinstance(function, ast.AsyncFunctionDef):
         return "is async, and a task is one call"
     if function.decorator_list:

@@ -184,7 +184,7 @@ class _Check:
         self.spec = spec_of(self._reader)
         self._read_files(self._reader.values["resources"])
         library = VM().library if VM.available() else []
-        check_code(self._reader, self.spec, self.sources, self.cloud, library, host_calls())
+        self.spec = check_code(self._reader, self.spec, self.sources, self.cloud, library, host_calls())
         self._compile()
         self._check_model()
         check_graphs(self._reader, self.spec, self.sources.resources)

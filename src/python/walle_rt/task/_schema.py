@@ -99,7 +99,7 @@ _TASK = Table(
 
 _ENTRY = Table(
     "What runs when a trigger fires: either `main(event)`, or `execute`, with `preprocess(event)` in front "
-    "of it and `postprocess(outputs)` behind it.",
+    "of it and `postprocess(outputs)` or `postprocess(outputs, event)` behind it.",
     {
         "module": Key(k.name("task_module"), "where the functions are", "main", '"main"'),
         "main": Key(
@@ -113,7 +113,10 @@ _ENTRY = Table(
             "",
         ),
         "postprocess": Key(
-            k.name("function"), "called with the outputs, returns rows of results or None", ""
+            k.name("function"),
+            "called with the outputs and, where its `def` has two positional parameters, with the event that "
+            "`preprocess` got, returns rows of results or None",
+            "",
         ),
     },
     required=True,

@@ -96,6 +96,7 @@ class TaskSpec:
         execute_function: function of a task with phases, or "".
         execute_model: resource that the engine runs, or "".
         postprocess: function of a task with phases, or "".
+        postprocess_event: it is called with the firing's event behind the outputs; what its ``def`` says.
         limits: of the three phases; main has those of execute.
         heap_bytes: memory of the isolate.
         log_bytes: what one call may log.
@@ -128,6 +129,7 @@ class TaskSpec:
     execute_function: str = ""
     execute_model: str = ""
     postprocess: str = ""
+    postprocess_event: bool = False
     limits: dict[str, PhaseLimits] = field(default_factory=dict)
     heap_bytes: int = 32 << 20
     log_bytes: int = 64 << 10
