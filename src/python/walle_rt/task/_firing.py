@@ -30,7 +30,7 @@ class MatchEvent(TypedDict):
 
 
 class Firing(TypedDict):
-    """What ``main``, ``preprocess`` and ``postprocess(outputs, event)`` are called with: one firing of a trigger.
+    """What ``main``, ``preprocess`` and ``postprocess(outputs, event)`` get: one firing of a trigger.
 
     Attributes:
         trigger: the name that task.toml gives it.
