@@ -80,15 +80,31 @@ Status product_f32(const Sizes& of, const Matrices& x, int64_t x_offset, const M
   return {};
 }
 
+using Product = Status (*)(const Sizes& of, const std::byte* x, const std::byte* y, std::byte* out,
+                           Budget& budget);
+
 template <class T>
-Status product(const Sizes& of, const T* x, const T* y, T* out, Budget& budget) {
+Status product(const Sizes& of, const std::byte* x, const std::byte* y, std::byte* out, Budget& budget) {
   const int64_t step = std::clamp<int64_t>(kProductsPerQuestion / std::max<int64_t>(of.k * of.n, 1), 1, of.m);
   for (int64_t row = 0; row < of.m; row += step) {
     if (budget.must_stop()) return stopped();
-    kernels::gemm_reference<T>(std::min(step, of.m - row), of.n, of.k, x + row * of.k, y, out + row * of.n,
-                               {}, 1);
+    kernels::gemm_reference<T>(std::min(step, of.m - row), of.n, of.k,
+                               reinterpret_cast<const T*>(x) + row * of.k, reinterpret_cast<const T*>(y),
+                               reinterpret_cast<T*>(out) + row * of.n, {}, 1);
   }
   return {};
+}
+
+// The low bits of a product are the same with and without a sign.
+Product product_of(DType dtype) {
+  if (dtype == DType::float64) return product<double>;
+  if (dtype == DType::boolean) return product<bool>;
+  switch (dtype_size(dtype)) {
+    case 1: return product<uint8_t>;
+    case 2: return product<uint16_t>;
+    case 4: return product<uint32_t>;
+    default: return product<uint64_t>;
+  }
 }
 
 // Calls fn(x's offset, y's offset, which result) for each pair of matrices.
@@ -129,18 +145,11 @@ Status multiply(const Sizes& of, const Shape& batch, DType dtype, const Matrices
                          budget);
     });
   }
-  const auto run = [&]<class T>(T /*tag*/) {
-    return for_each_pair(batch, x, y, [&](int64_t from_x, int64_t from_y, int64_t at) {
-      return product<T>(of, reinterpret_cast<const T*>(x.data) + from_x,
-                        reinterpret_cast<const T*>(y.data) + from_y,
-                        reinterpret_cast<T*>(out) + at * of.m * of.n, budget);
-    });
-  };
-  if (dtype == DType::float64) return run(double{});
-  if (dtype == DType::boolean) return run(bool{});
-  Status status;
-  tensor::visit_integer(dtype, [&](auto tag) { status = run(typename decltype(tag)::type{}); });
-  return status;
+  const Product run = product_of(dtype);
+  const int64_t size = dtype_size(dtype);
+  return for_each_pair(batch, x, y, [&](int64_t from_x, int64_t from_y, int64_t at) {
+    return run(of, x.data + from_x * size, y.data + from_y * size, out + at * of.m * of.n * size, budget);
+  });
 }
 
 Status check(const Strided& x, const Strided& y, const Sizes& of, int64_t other_k) {
