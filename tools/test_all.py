@@ -43,6 +43,7 @@ PARTS: dict[str, tuple[Step, ...]] = {
     "damage": (
         Step("10,000 damaged models", "make damage DAMAGED_CASES=10000"),
         Step("5,000 damaged stream files", "python -m tests.fault.stream_damage --cases 5000"),
+        Step("1,500 damaged devices", "python -m tests.fault.device_damage --cases 1500 --every-bit 397"),
     ),
     "kills": (
         Step("2,000 killed writers of a log", "python -m tests.fault.kill9 --trials 2000"),

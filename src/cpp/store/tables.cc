@@ -225,7 +225,9 @@ Status Tables::settle() {
       l.count = l.last - l.first + 1;
       changed = true;
     }
-    live->next = std::max(live->next, live->entry.numbers.next());
+    if (live->next >= live->entry.numbers.next()) continue;
+    live->next = live->entry.numbers.next();
+    live->closed = true;  // a chunk's rows have numbers without gaps
   }
   return changed && !read_only_ ? write_manifest(compose()) : Status();
 }

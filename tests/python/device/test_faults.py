@@ -17,10 +17,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def said(*args: str) -> str:
+def said(*args: str, module: str = "container") -> str:
     """What the command prints; it forks and kills, so it runs beside this process."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fault.container", *args],
+        [sys.executable, "-m", f"tests.fault.{module}", *args],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -38,3 +38,8 @@ def test_kills() -> None:
 def test_replaces() -> None:
     told = said("--kills", "0", "--replaces", "60")
     assert told.startswith("60 replacements, ") and "0 lost, 0 doubled, 0 mixed phases" in told
+
+
+def test_damage() -> None:
+    told = said("--cases", "26", "--every-bit", "19997", module="device_damage")
+    assert "damaged devices: contents 0, unreported 0, again 0, numbers 0, acknowledged 0, unopened 0" in told

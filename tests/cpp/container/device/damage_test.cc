@@ -64,6 +64,12 @@ void expect_told(base::FaultEnv& env, uint64_t most, const std::string& where) {
     ASSERT_FALSE(commits->tables().losses().empty());
     ASSERT_GT(commits->lost(), 0u);
   }
+  // What is read, too: rows that the replay found and rows that are new have a gap between them.
+  const uint64_t next = commits->tables().next_row("t.rows");
+  ASSERT_TRUE(leave(*commits, kDone + 1).ok());
+  const std::vector<uint64_t> more = numbers(*commits);
+  ASSERT_EQ(more.size(), left.size() + 1);
+  ASSERT_EQ(more.back(), next);
 }
 
 TEST(Damage, OfEveryBitOfTheJournalIsToldOf) {
