@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from walle_rt.stream import ColumnType, EventKind, FeatureField, FeaturePolicy, Sensitivity
-from walle_rt.task import EventDecl, PhaseLimits, ResultTable, TaskSpec
+from walle_rt.task import EventDecl, PhaseLimits, ResultTable, RetrySpec, TaskSpec
 
 LEAST = TaskSpec("t", "0.0.0", triggers={"x": "click"}, main="main")
 WHOLE = TaskSpec(
@@ -21,6 +21,7 @@ WHOLE = TaskSpec(
     execute_model="m.walle",
     postprocess="after",
     postprocess_event=True,
+    retry=RetrySpec(3, 1_000_000, 60_000_000, 2, 8),
     limits={"execute": PhaseLimits(10, 5)},
     imports=["json", "walle"],
     host_calls=["walle.kv", "walle.log.info"],

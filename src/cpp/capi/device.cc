@@ -122,7 +122,10 @@ walle_task_info_t plain_info(const container::TaskInfo& info) {
           .lost_workers = info.lost_workers,
           .waiting = info.queue.waiting + info.queue.in_flight,
           .dropped = info.queue.dropped,
-          .coalesced = info.queue.coalesced};
+          .coalesced = info.queue.coalesced,
+          .retries = info.retries,
+          .retrying = info.retrying,
+          .next_retry = info.next_retry_us};
 }
 
 void call_back(walle_device_result_fn callback, void* user, const container::TaskResult& result) {
@@ -146,7 +149,9 @@ void call_back(walle_device_result_fn callback, void* user, const container::Tas
       .preprocess_us = result.times.preprocess,
       .execute_us = result.times.execute,
       .postprocess_us = result.times.postprocess,
-      .waited_us = result.waited_us};
+      .waited_us = result.waited_us,
+      .attempt = result.firing.attempt,
+      .retry_at = result.retry_at_us};
   callback(user, &plain);
 }
 

@@ -159,8 +159,7 @@ void bind_device(py::module_& m) {
       .def("set_local", set_local, py::arg("local"))
       .def("next_deadline",
            [](Device& self) {
-             return on_device(self, "next_deadline",
-                              [](DeviceCore& core) { return core.processor().next_deadline(); });
+             return on_device(self, "next_deadline", [](DeviceCore& core) { return core.next_deadline(); });
            })
       .def("wait", wait, py::arg("timeout_s"))
       .def("trim", [](Device& self) { on_device(self, "trim", [](DeviceCore& d) { d.trim(); }); })

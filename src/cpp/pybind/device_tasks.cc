@@ -30,6 +30,9 @@ py::dict info_dict(const TaskInfo& info) {
   out["missing_facts"] = py::tuple(py::cast(info.missing_facts));
   out["firings"] = info.firings;
   out["failures"] = info.failures;
+  out["retries"] = info.retries;
+  out["retrying"] = info.retrying;
+  out["next_retry"] = info.next_retry_us;
   out["calls"] = info.calls;
   out["call_failures"] = info.call_failures;
   out["failures_in_row"] = info.failures_in_row;
@@ -87,6 +90,8 @@ py::dict result_dict(const TaskResult& result) {
   out["session"] = result.firing.session;
   out["page_instance"] = result.firing.page_instance;
   out["coalesced"] = result.firing.coalesced;
+  out["attempt"] = result.firing.attempt;
+  out["retry_at"] = result.retry_at_us;
   out["value"] = vm::visit(result.value, values);
   out["error"] = error_dict(result.error);
   out["rows"] = result.rows;

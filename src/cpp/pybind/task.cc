@@ -30,6 +30,8 @@ using GivenFeature = std::tuple<std::string, std::vector<GivenFeatureField>, int
 // question, module, function, answers, limits, heap
 using GivenCloud = std::tuple<std::string, std::string, std::string, std::string, GivenPhase, uint64_t>;
 using GivenCall = std::tuple<std::string, std::vector<int>, int, GivenPhase, bool>;  // types as numbers
+// attempts, first and longest delay in us, factor, waiting
+using GivenRetry = std::tuple<uint32_t, int64_t, int64_t, uint32_t, uint32_t>;
 using GivenEventField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 using GivenEvent = std::tuple<std::string, int, std::vector<GivenEventField>>;
 
@@ -96,6 +98,15 @@ void take(const py::handle& given, CloudPhaseSpec& to) {
         .answers = answers,
         .limits = limits_of(limits),
         .heap_bytes = heap};
+}
+
+void take(const py::handle& given, RetrySpec& to) {
+  const auto [attempts, first, longest, factor, waiting] = given.cast<GivenRetry>();
+  to = {.attempts = attempts,
+        .first_delay_us = first,
+        .max_delay_us = longest,
+        .factor = factor,
+        .waiting = waiting};
 }
 
 void take(const py::handle& given, std::vector<CallSpec>& to) {
@@ -167,6 +178,10 @@ std::vector<GivenEvent> given(const std::vector<EventDecl>& events) {
 
 GivenCloud given(const CloudPhaseSpec& c) {
   return {c.question, c.module, c.function, c.answers, given_limits(c.limits), c.heap_bytes};
+}
+
+GivenRetry given(const RetrySpec& r) {
+  return {r.attempts, r.first_delay_us, r.max_delay_us, r.factor, r.waiting};
 }
 
 std::vector<GivenCall> given(const std::vector<CallSpec>& calls) {

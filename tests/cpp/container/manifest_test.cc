@@ -53,6 +53,7 @@ Manifest whole() {
                  .graph = "page.graph"}};
   m.requires_facts = {"charging", "idle"};
   m.breaker = 3;
+  m.retry = {.attempts = 3, .first_delay_us = 1, .max_delay_us = 9, .factor = 2, .waiting = 8};
   m.events = {{.name = "exposure",
                .kind = stream::EventKind::exposure,
                .fields = {{.name = "item", .type = ColumnType::integer, .sensitivity = Sensitivity::open}}}};
@@ -94,6 +95,11 @@ TEST(Manifest, WhatIsPackedIsRead) {
   EXPECT_EQ(read.features[0].graph, "page.graph");
   EXPECT_EQ(read.events[0].fields[0].sensitivity, Sensitivity::open);
   EXPECT_EQ(read.breaker, 3u);
+  EXPECT_EQ(read.retry.attempts, 3u);
+  EXPECT_EQ(read.retry.waiting, 8u);
+  EXPECT_EQ(read.retry.delay_us(1), 1);
+  EXPECT_EQ(read.retry.delay_us(3), 4);
+  EXPECT_EQ(read.retry.delay_us(16), 9);
 }
 
 // One change to a right manifest, and what the message names.
@@ -128,6 +134,11 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"preprocess.wall_ms 0", [](Manifest& m) { m.preprocess_limits.wall_ms = 0; }},
       {"execute.wall_ms 600001", [](Manifest& m) { m.execute_limits.wall_ms = 600'001; }},
       {"postprocess.cpu_ms", [](Manifest& m) { m.postprocess_limits.cpu_ms = 600'001; }},
+      {"retry.attempts 17", [](Manifest& m) { m.retry.attempts = 17; }},
+      {"retry.factor 0", [](Manifest& m) { m.retry.factor = 0; }},
+      {"retry.waiting 1025", [](Manifest& m) { m.retry.waiting = 1025; }},
+      {"retry.first_delay_us 0", [](Manifest& m) { m.retry.first_delay_us = 0; }},
+      {"retry.max_delay_us 0", [](Manifest& m) { m.retry.max_delay_us = 0; }},
       {"heap_bytes 0", [](Manifest& m) { m.heap_bytes = 0; }},
       {"state_bytes", [](Manifest& m) { m.state_bytes = kMaxTaskBytes + 1; }},
       {"module of the library 'a.b'", [](Manifest& m) { m.imports = {"a.b"}; }},

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 FAILED, ARGUMENT = 7, 3
 NOON = 1_700_049_600_000_000  # 2023-11-15 12:00 UTC
-HOUR, DAY = 3_600_000_000, 86_400_000_000
+MINUTE, HOUR, DAY = 60_000_000, 3_600_000_000, 86_400_000_000
 
 
 def answer(*arguments: object, **expected: Any) -> Any:
@@ -127,6 +127,31 @@ def test_sending_no_rows_spends_nothing_and_writes_nothing(tmp_path: Path) -> No
     assert [line for _, line in told["log"]] == ["False", "True", "False", "refused", "False"]
     told = answer(task, "--consent", "none")
     assert told["sent"] == [] and {line for _, line in told["log"]} == {"refused"}
+
+
+def test_attempts_stand_in_lines_of_their_own(tmp_path: Path) -> None:
+    toml = TAPS + 'retry = {attempts = 2, first_delay = "1m"}\n'
+    source = """
+def main(event):
+    if event["attempt"] <= event["fields"]["n"]:
+        raise ValueError
+"""
+    task = made(tmp_path / "t", toml, source, taps(NOON, NOON + 10 * MINUTE))
+    shown = run_walle("task", "test", task, code=FAILED).stdout
+    assert f"#1 tapped at {NOON}: execute" in shown and f"FAILED, is tried again at {NOON + MINUTE}" in shown
+    assert f"#1 tapped, attempt 2, at {NOON}" in shown
+    assert "2 events, 2 firings, 1 failed, 1 wait to be tried again (--after lets time pass)" in shown
+    shown = run_walle("task", "test", task, "--after", "1h", code=FAILED).stdout
+    assert "2 firings, 1 failed;" in shown and "#2 tapped, attempt 2" in shown
+    (task / "main.py").write_text(source.replace('["n"]', '["n"] - 1'))
+    told = answer(task, "--after", "1h")
+    assert [(f["number"], f["attempt"], f["error"] is None) for f in told["firings"]] == [
+        (1, 1, True),
+        (2, 1, False),
+        (2, 2, True),
+    ]
+    run_walle("task", "test", task, "--after", "1h", "--update")
+    assert '"attempt": 2' in (task / "expected.json").read_text()
 
 
 def test_a_graph_that_gives_no_rows_sends_nothing(tmp_path: Path) -> None:

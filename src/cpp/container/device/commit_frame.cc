@@ -54,6 +54,11 @@ bool read_frame(std::string_view bytes, FrameIn& out) {
   if (out.kind != FrameKind::commit) return in.done();
   for (uint32_t n = in.count(kLeastRows); n > 0 && in.ok(); --n) out.rows.push_back(read_rows(in));
   for (uint32_t n = in.count(kLeastSend); n > 0 && in.ok(); --n) out.sends.push_back(read_send(in));
+  if (in.ok() && !in.done()) {
+    out.retried = in.get<uint64_t>();
+    out.retry = in.text();
+    in.check(out.retried != 0);
+  }
   return in.done();
 }
 

@@ -36,6 +36,9 @@ struct FrameOut {
   uint64_t number = 0;
   std::vector<FrameRows> rows;
   std::vector<FrameSend> sends;
+  // A firing that waits to be tried again, or no more: its number, and Retries::pack() or nothing. 0: none.
+  uint64_t retried = 0;
+  std::string_view retry;
 };
 
 // Puts a commit through `w`, which has put(number) and copy(bytes, size): into a journal's ring with its
@@ -70,6 +73,9 @@ void put_frame(const FrameOut& f, Writer& w) {
     text(s.permit->bytes);
     if (asks) text(s.permit->package);
   }
+  if (f.retried == 0) return;
+  w.put(f.retried);
+  text(f.retry);
 }
 
 class FrameSize {
@@ -112,6 +118,8 @@ struct FrameIn {
     stream::Permit permit;
   };
   std::vector<Send> sends;
+  uint64_t retried = 0;
+  std::string_view retry;
 };
 // False: bytes that none of the above writes.
 bool read_frame(std::string_view bytes, FrameIn& out);

@@ -38,6 +38,8 @@ Status Commits::compose(const Commit& c) {
   f.number = c.number;
   f.rows.clear();
   f.sends.clear();
+  f.retried = c.retried;
+  f.retry = c.retry;
   if (c.number > 0) {
     const auto known = settled_.find(c.task);
     if (known != settled_.end() && c.number <= known->second)
@@ -108,6 +110,7 @@ Result<uint64_t> Commits::commit(const Commit& c) {
   // From here on nothing can fail: what the frame says is what the parts hold.
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameSend& s : f.sends) apply_send(number, s.seq, *s.permit);
+  if (f.retried != 0) retries_.change(f.task, f.retried, f.retry);
   if (c.number > 0) settled_[c.task] = c.number;
   for (const FrameSend& s : f.sends) trace_send(s);
   if (!f.sends.empty()) {
@@ -147,6 +150,14 @@ uint64_t Commits::settled(const std::string& task) const {
   const std::lock_guard lock(lock_);
   const auto found = settled_.find(task);
   return found == settled_.end() ? 0 : found->second;
+}
+
+Status Commits::forget_retries(const std::string& task) {
+  if (retries_.waiting(task).count == 0) return {};
+  Commit all;
+  all.task = task;
+  all.retried = kAllRetries;
+  return commit(all).status();
 }
 
 Status Commits::declare(const store::TableDecl& decl) {

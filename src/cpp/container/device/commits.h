@@ -19,6 +19,7 @@
 #include <functional>
 
 #include "base/fork.h"
+#include "container/device/retries.h"
 #include "store/journal.h"
 #include "store/sealed_env.h"
 #include "store/state_file.h"
@@ -55,6 +56,9 @@ struct Commit {
   uint64_t number = 0;  // of the firing: it and all before it are settled. 0: settles nothing
   std::vector<store::TableRows> rows;
   std::vector<stream::Permit> sends;
+  // Of a firing that is to be tried again, or that was and is done with (container/device/retries.h).
+  uint64_t retried = 0;
+  std::string retry;
 };
 
 struct CommitsReport {
@@ -84,6 +88,10 @@ class Commits {
   Status drop(const std::string& table);
   store::Tables& tables() { return *tables_; }
   Status acknowledge(const std::vector<store::Loss>& seen);
+
+  Retries& retries() { return retries_; }
+  // Nothing of the task is tried again.
+  Status forget_retries(const std::string& task);
 
   stream::EgressGate& gate() { return *gate_; }
   const stream::Outbox& outbox() const { return *outbox_; }
@@ -143,6 +151,7 @@ class Commits {
   std::mutex telling_;        // of on_send_; nothing is taken with it
   std::function<void()> on_send_;
   std::map<std::string, uint64_t, std::less<>> settled_;
+  Retries retries_;
   // Of the commit under way; kept, so that a commit takes no memory of its own.
   std::unique_ptr<FrameOut> frame_;
   CommitsReport report_;

@@ -1,5 +1,6 @@
 // Opening a device's commits: what its parts have of the journal's frames, what they lack, and what is gone.
 #include <algorithm>
+#include <charconv>
 
 #include "base/log.h"
 #include "container/device/commit_frame.h"
@@ -17,8 +18,17 @@ constexpr const char* kStateLost = "lost";
 constexpr const char* kLostCommits = "lost commits";  // how many, until acknowledged
 const std::string kSettled = "settled/";
 const std::string kStream = "stream/";
+const std::string kRetry = "retry/";
 
 using Found = store::StateFile::Found;
+
+// Of "retry/TASK/NUMBER".
+std::pair<std::string, uint64_t> retry_of(const std::string& key) {
+  const size_t at = key.rfind('/');
+  uint64_t number = 0;
+  std::from_chars(key.data() + at + 1, key.data() + key.size(), number);
+  return {key.substr(kRetry.size(), at - std::min(at, kRetry.size())), number};
+}
 }  // namespace
 
 Commits::Commits(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string dir, CommitsOptions options)
@@ -74,6 +84,11 @@ Result<uint64_t> Commits::open_parts() {
                                      there ? Outbox::Access::existing : Outbox::Access::create));
   for (const std::string& key : state_->keys(kSettled))
     settled_[key.substr(kSettled.size())] = state_->number<uint64_t>(key).value_or(0);
+  for (const std::string& key : state_->keys(kRetry)) {
+    const auto [task, number] = retry_of(key);
+    if (!retries_.change(task, number, *state_->get(key)))
+      base::log(base::LogLevel::warning, "'" + dir_ + kCommitsState + "': '" + key + "' does not read");
+  }
   if (outbox_->lost())
     for (const std::string& key : state_->keys(kStream))
       outbox_->not_before(key.substr(kStream.size()), state_->number<uint64_t>(key).value_or(0));
@@ -148,7 +163,9 @@ void Commits::apply(uint64_t number, bool fresh, std::string_view bytes) {
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameIn::Send& s : f.sends) apply_send(number, s.seq, s.permit);
   if (f.kind == FrameKind::acknowledge) outbox_->acknowledge(number, std::string(f.stream), f.number);
-  if (!fresh || f.kind != FrameKind::commit || f.number == 0) return;
+  if (!fresh || f.kind != FrameKind::commit) return;
+  if (f.retried != 0 && !retries_.change(f.task, f.retried, f.retry)) ++report_.unread;
+  if (f.number == 0) return;
   uint64_t& newest = settled_[std::string(f.task)];
   newest = std::max(newest, f.number);
 }
@@ -159,6 +176,10 @@ store::StateFile::Changes Commits::state_changes(uint64_t number) const {
   out[kApplied] = store::put_number(number);
   for (const std::string& key : state_->keys(kSettled)) out[key] = std::nullopt;
   for (const auto& [task, firing] : settled_) out[kSettled + task] = store::put_number(firing);
+  for (const std::string& key : state_->keys(kRetry)) out[key] = std::nullopt;
+  retries_.each([&](const std::string& task, uint64_t firing, std::string packed) {
+    out[kRetry + task + "/" + std::to_string(firing)] = std::move(packed);
+  });
   for (const stream::OutboxStream& s : outbox_->streams())
     // As far as numbers may be given out until the next checkpoint.
     out[kStream + s.name] = store::put_number(s.newest + journal_->capacity() / kLeastFrame);

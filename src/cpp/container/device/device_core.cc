@@ -147,7 +147,28 @@ void DeviceCore::trim() { cool_down(0, 0, 0); }
 
 Status DeviceCore::advance(int64_t now_us) {
   WALLE_TRY(check_open());
-  return processor_->advance(now_us);
+  rooms_->advanced_us.store(now_us, std::memory_order_relaxed);
+  const Status advanced = processor_->advance(now_us);
+  wake_due();
+  return advanced;
+}
+
+std::optional<int64_t> DeviceCore::next_deadline() const {
+  std::optional<int64_t> out = processor_->next_deadline();
+  const std::shared_lock lock(tasks_lock_);
+  for (const auto& [_, runner] : tasks_) {
+    const std::optional<int64_t> due = runner->next_retry_us();
+    if (due && (!out || *due < *out)) out = due;
+  }
+  return out;
+}
+
+// Tasks with a firing that is to be tried again now.
+void DeviceCore::wake_due() {
+  const int64_t now = rooms_->now_us();
+  const std::shared_lock lock(tasks_lock_);
+  for (const auto& [_, runner] : tasks_)
+    if (runner->retry_due(now)) wake(*runner);
 }
 
 Status DeviceCore::maintain() {
@@ -211,6 +232,7 @@ bool DeviceCore::watch() {
   if (workers_.keep_watch() != 0) return true;
   const uint64_t newest = processor_->log().last_seq();
   const bool news = seen_event_.exchange(newest) != newest;
+  if (options_.background) wake_due();
   if (options_.background && !options_.processor.log.recorded_times) {
     const std::optional<int64_t> due = processor_->next_deadline();
     const int64_t now = env_.wall_us();
@@ -226,7 +248,7 @@ bool DeviceCore::watch() {
 int64_t DeviceCore::sleeps_us() const {
   constexpr int64_t kHourUs = int64_t{3600} * 1'000'000;
   if (!options_.background || options_.processor.log.recorded_times) return kHourUs;
-  const std::optional<int64_t> due = processor_->next_deadline();
+  const std::optional<int64_t> due = next_deadline();
   return due ? *due - env_.wall_us() : kHourUs;
 }
 

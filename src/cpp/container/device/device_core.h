@@ -121,6 +121,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   void trim();
   // Time and maintenance by hand, for a device without a thread for them (DeviceOptions::background).
   Status advance(int64_t now_us);
+  // The earliest time at which advance() has something to do.
+  std::optional<int64_t> next_deadline() const;
   Status maintain();
 
   // Firings under way end, or are stopped after DeviceOptions::grace_ms and run again after the next open, as
@@ -165,6 +167,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Error unknown(const std::string& name) const;
   void wake(TaskRunner& runner) { queue_.wake(runner, steady_us()); }
   bool wake_stalled();
+  void wake_due();
   void cool_down(int64_t longest_us, size_t most, uint64_t most_bytes);
   bool watch();
   int64_t sleeps_us() const;

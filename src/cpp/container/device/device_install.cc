@@ -145,6 +145,8 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
     return put.take_error();
   }
   keep_features(version->manifest);
+  // What was removed before it ended may have left something behind.
+  if (!before) WALLE_TRY(commits_->forget_retries(name));
   // Installed anew, it begins anew.
   marks_->release(name);
   adopt(version, file);
@@ -184,9 +186,10 @@ Status DeviceCore::remove(const std::string& name) {
     runner->retire();
     wake(*runner);  // lets go of its isolate
   }
+  const Status forgotten = commits_->forget_retries(name);
   const Status removed = processor_->remove(name);
   registry_->sweep();
-  return removed;
+  return removed.ok() ? forgotten : removed;
 }
 
 }  // namespace walle::container

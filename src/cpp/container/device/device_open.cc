@@ -101,6 +101,9 @@ Status DeviceCore::drop_strangers() {
   for (const std::string& name : processor_->tasks()) {
     if (!registry_->tasks().contains(name)) WALLE_TRY(processor_->remove(name));
   }
+  for (const std::string& name : commits_->retries().tasks()) {
+    if (!registry_->tasks().contains(name)) WALLE_TRY(commits_->forget_retries(name));
+  }
   return {};
 }
 

@@ -5,7 +5,7 @@
 namespace walle::container {
 
 FiringEvent::FiringEvent() {
-  items_.reserve(32);
+  items_.reserve(34);
   scope_.reserve(2 * (stream::kMaxKeyFields + 2));
 }
 
@@ -25,6 +25,7 @@ void FiringEvent::put_firing(const stream::TaskFiring& firing) {
   add("session", integer_value(firing.session));
   add("page_instance", integer_value(firing.page_instance));
   add("coalesced", integer_value(firing.coalesced));
+  add("attempt", integer_value(firing.attempt));
 }
 
 // `found` becomes the event of this number, if the log still has it.

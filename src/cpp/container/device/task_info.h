@@ -35,6 +35,9 @@ struct TaskInfo {
   std::string error_phase, error_type, error_limit;
 
   uint64_t firings = 0, failures = 0;     // done since the device was opened
+  uint64_t retries = 0;                   // attempts that failed and were put off: neither of the above
+  size_t retrying = 0;                    // firings that wait to be tried again
+  int64_t next_retry_us = 0;              // when the next of them is due, since 1970; 0: none waits
   uint64_t calls = 0, call_failures = 0;  // of apps, as well
   uint32_t failures_in_row = 0;
   // Processes in a row that ended while this version ran: they were killed, or it took them with it.

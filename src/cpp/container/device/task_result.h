@@ -47,7 +47,8 @@ struct TaskResult {
   // Number of the redo journal's frame that holds rows, sends and that the firing is done.
   uint64_t commit = 0;
   PhaseTimes times;
-  int64_t waited_us = 0;  // from the moment that the task had something to do to the first phase's begin
+  int64_t retry_at_us = 0;  // of a failure: when it is tried again, since 1970; 0: it is not
+  int64_t waited_us = 0;    // from the moment that the task had something to do to the first phase's begin
 };
 
 }  // namespace walle::container

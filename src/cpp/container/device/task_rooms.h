@@ -38,6 +38,14 @@ struct TaskRooms {
   // Durably: the task does not run until it is replaced.
   std::function<void(const std::string& task, const std::string& why)> set_aside;
 
+  // What time it is for what is due: the device's, or that of its recording; and as far as it was advanced
+  // by hand.
+  int64_t now_us() const {
+    const int64_t own = options.processor.log.recorded_times ? processor.now() : env.wall_us();
+    return std::max(own, advanced_us.load(std::memory_order_relaxed));
+  }
+  std::atomic<int64_t> advanced_us{0};
+
   std::atomic<uint64_t> firings{0}, failures{0}, lost_workers{0};
   std::atomic<size_t> hot{0};
 

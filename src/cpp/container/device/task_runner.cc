@@ -81,6 +81,9 @@ TaskInfo TaskRunner::info(RunQueue::State state) const {
     version = next_version_ ? next_version_ : adopted_;
   }
   out.name = name_;
+  const Retries::Waiting retrying = rooms_.commits.retries().waiting(name_);
+  out.retrying = retrying.count;
+  out.next_retry_us = retrying.next_us.value_or(0);
   out.hot = hot();
   out.heap_bytes = heap_bytes();
   if (version) {
@@ -121,12 +124,28 @@ void TaskRunner::adopt() {
   parked_.clear();
 }
 
+// With the lock.
+bool TaskRunner::runs() const { return !broken_ && !retired_ && set_aside_.empty(); }
+
 bool TaskRunner::can_run() const {
   const std::lock_guard lock(lock_);
-  return version_ != nullptr && !broken_ && !retired_ && set_aside_.empty();
+  return version_ != nullptr && runs();
 }
 
-bool TaskRunner::next_firing() {
+bool TaskRunner::retry_due(int64_t now_us) const {
+  return next_retry_us() && rooms_.commits.retries().due(name_, now_us);
+}
+
+// None while it would not be run: whoever waits for it would be woken for nothing, again and again.
+std::optional<int64_t> TaskRunner::next_retry_us() const {
+  {
+    const std::lock_guard lock(lock_);
+    if (!runs() || wants_facts()) return std::nullopt;
+  }
+  return rooms_.commits.retries().waiting(name_).next_us;
+}
+
+void TaskRunner::clear_work() {
   work_.phase = Phase::start;
   work_.preprocessed = work_.started = false;
   work_.error.reset();
@@ -135,6 +154,19 @@ bool TaskRunner::next_firing() {
   work_.rows.clear();
   work_.sends.clear();
   work_.times = {};
+  work_.retry_at_us = 0;
+}
+
+bool TaskRunner::next_retry() {
+  const std::optional<Retry> retry = rooms_.commits.retries().take(name_, rooms_.now_us());
+  if (!retry) return false;
+  clear_work();
+  work_.firing = retry->firing;
+  return true;
+}
+
+bool TaskRunner::next_firing() {
+  clear_work();
   if (!again_.empty()) {
     work_.firing = again_.front();
     again_.pop_front();
@@ -164,7 +196,9 @@ TaskRunner::TurnEnd TaskRunner::turn(CallSlot& slot) {
 }
 
 TaskRunner::TurnEnd TaskRunner::run_firing(CallSlot& slot) {
-  if (!parked_.empty()) {
+  if (next_retry()) {
+    // Before those that wait: it is older than they are, and its time has come.
+  } else if (!parked_.empty()) {
     work_ = std::move(parked_.front());
     parked_.pop_front();
     const std::lock_guard lock(lock_);

@@ -31,6 +31,7 @@ struct Work {
   std::vector<stream::Permit> sends;   // and sent
   vm::Value value;                     // what came of it, for on_result alone
   PhaseTimes times;
+  int64_t retry_at_us = 0;  // it failed and is tried again
   int64_t waited_us = 0;
   bool started = false;
 };
@@ -58,6 +59,9 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   bool wants_facts() const { return waits_for_facts_.load(std::memory_order_relaxed); }
   bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
   int64_t last_used_us() const { return last_used_us_.load(std::memory_order_relaxed); }
+  // A firing that failed is to be tried again now.
+  bool retry_due(int64_t now_us) const;
+  std::optional<int64_t> next_retry_us() const;
   bool hot() const { return is_hot_.load(std::memory_order_relaxed); }
   uint64_t heap_bytes() const { return heap_bytes_.load(std::memory_order_relaxed); }
 
@@ -78,8 +82,11 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
  private:
   // task_runner.cc
   void adopt();
+  void clear_work();
   bool next_firing();
+  bool next_retry();
   bool can_run() const;
+  bool runs() const;
   TurnEnd run_firing(CallSlot& slot);
   TurnEnd park_firing(CallSlot& slot);
   TurnEnd retry_later(const Error& error);
@@ -107,7 +114,10 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   Status collect();
   TurnEnd finish();
   Status commit();
+  void plan_retry();
   void settle();
+  void count_attempt();
+  void tell_error(const std::string& text);
   void count_failure();
   void tell_listener();
 

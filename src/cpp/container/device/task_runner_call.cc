@@ -94,7 +94,8 @@ Result<vm::Value> TaskRunner::take_answer(const CallSpec& spec) {
 
 // Rows and sends in a frame that settles no firing.
 Status TaskRunner::keep_of_call(const CallSpec& spec) {
-  Commit commit{.task = name_, .number = 0, .rows = hot_->take_rows(), .sends = hot_->take_sends()};
+  Commit commit{
+      .task = name_, .number = 0, .rows = hot_->take_rows(), .sends = hot_->take_sends(), .retry = {}};
   if (commit.rows.empty() && commit.sends.empty()) return {};
   if (!spec.keep)
     return task_error({"rows or sends of '", spec.function, "'"}, "a call that only answers",

@@ -51,6 +51,7 @@ TaskRunner::TurnEnd TaskRunner::finish() {
       heap_bytes_.store(hot_->heap_bytes(), std::memory_order_relaxed);
     }
     mark_.rest();
+    plan_retry();
     uncommitted_ = true;
   }
   const Status written = commit();
@@ -71,7 +72,6 @@ TaskRunner::TurnEnd TaskRunner::finish() {
 Status TaskRunner::commit() {
   const base::TraceSpan span("commit");
   if (commit_.task.empty()) commit_.task = name_;
-  commit_.number = work_.firing.number;
   Result<uint64_t> frame = rooms_.commits.commit(commit_);
   if (!frame.ok() && frame.error().group() == base::ErrorGroup::argument) {
     // These rows will never be taken: the firing is a failure, which leaves nothing but that it is done.
@@ -89,9 +89,38 @@ Status TaskRunner::commit() {
   return {};
 }
 
+// What its code raised may pass; a limit is met again, and what a table does not take it never will. A firing
+// that waits to be tried again is settled, so that it holds nobody up, and lives on in the commits.
+void TaskRunner::plan_retry() {
+  const bool again = work_.firing.attempt > 1;
+  commit_.number = again ? 0 : work_.firing.number;
+  commit_.retried = again ? work_.firing.number : 0;
+  commit_.retry.clear();
+  if (!work_.error || work_.error->limit != vm::Reason::none || work_.error->phase == Phase::start ||
+      work_.error->phase == Phase::results || retired())
+    return;
+  const RetrySpec& spec = version_->manifest.retry;
+  if (work_.firing.attempt >= spec.attempts) return;
+  const size_t others = rooms_.commits.retries().waiting(name_).count - (again ? 1 : 0);
+  if (others >= spec.waiting) {
+    work_.error->message +=
+        " (not tried again: " + std::to_string(others) + " firings wait for that already)";
+    return;
+  }
+  Retry retry{.firing = work_.firing, .due_us = 0, .delay_us = spec.delay_us(work_.firing.attempt)};
+  ++retry.firing.attempt;
+  retry.due_us = work_.retry_at_us = rooms_.now_us() + retry.delay_us;
+  commit_.retried = work_.firing.number;
+  commit_.retry = Retries::pack(retry);
+}
+
 void TaskRunner::settle() {
   mark_.end();
-  rooms_.processor.settle(name_, work_.firing.number);
+  if (work_.firing.attempt == 1) rooms_.processor.settle(name_, work_.firing.number);
+  if (work_.retry_at_us != 0) {
+    count_attempt();
+    return;
+  }
   base::trace_counter("firings",
                       static_cast<int64_t>(rooms_.firings.fetch_add(1, std::memory_order_relaxed)) + 1);
   last_used_us_.store(steady_us(), std::memory_order_relaxed);
@@ -105,6 +134,27 @@ void TaskRunner::settle() {
   info_.failures_in_row = 0;
   info_.deaths = 0;
   info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
+}
+
+void TaskRunner::count_attempt() {
+  last_used_us_.store(steady_us(), std::memory_order_relaxed);
+  const std::string text = work_.error->text() + " (attempt " + std::to_string(work_.firing.attempt) +
+                           " of " + std::to_string(version_->manifest.retry.attempts) +
+                           "; it is tried again)";
+  base::log(base::LogLevel::warning, text);
+  const std::lock_guard lock(lock_);
+  ++info_.retries;
+  info_.deaths = 0;
+  info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
+  tell_error(text);
+}
+
+// With the lock.
+void TaskRunner::tell_error(const std::string& text) {
+  info_.error = text;
+  info_.error_phase = phase_name(work_.error->phase);
+  info_.error_type = work_.error->type;
+  info_.error_limit = vm::reason_name(work_.error->limit);
 }
 
 void TaskRunner::count_failure() {
@@ -122,10 +172,7 @@ void TaskRunner::count_failure() {
     info_.deaths = 0;
     info_.failures_in_row = failures_in_row_;
     info_.busy_us += work_.times.preprocess + work_.times.execute + work_.times.postprocess;
-    info_.error = text;
-    info_.error_phase = phase_name(work_.error->phase);
-    info_.error_type = work_.error->type;
-    info_.error_limit = vm::reason_name(work_.error->limit);
+    tell_error(text);
     // A newer version has not failed yet.
     if (!too_many || next_version_ != nullptr) return;
     set_aside_ = "set aside after " + std::to_string(failures_in_row_) +
@@ -149,6 +196,7 @@ void TaskRunner::tell_listener() {
   result.sends = static_cast<uint32_t>(commit_.sends.size());
   result.commit = frame_;
   result.times = work_.times;
+  result.retry_at_us = work_.retry_at_us;
   result.waited_us = work_.waited_us;
   const InCallback mark(&rooms_.facts);
   (*callback)(result);

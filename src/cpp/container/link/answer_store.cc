@@ -59,7 +59,7 @@ Result<link::AnswerMark> AnswerStore::take(const link::Answer& answer) {
   if (answer.number <= taken || answer.after > taken || answer.seq >= commits.outbox().next(answer.stream))
     return link::AnswerMark{.stream = answer.stream, .taken = taken};
 
-  Commit commit{.task = key, .number = answer.number, .rows = {}, .sends = {}};
+  Commit commit{.task = key, .number = answer.number, .rows = {}, .sends = {}, .retry = {}};
   const auto without_rows = [&](const Error& why) {
     answered.error = why.message();
     commit.rows.clear();

@@ -103,6 +103,17 @@ Status check_limits(const Manifest& m) {
   return within("breaker", m.breaker, 1, kMaxBreaker);
 }
 
+Status check_retry(const RetrySpec& r) {
+  const auto delay = [](const char* what, int64_t us, int64_t least) {
+    return within(what, static_cast<uint64_t>(us), static_cast<uint64_t>(least), kMaxRetryDelayUs);
+  };
+  WALLE_TRY(within("retry.attempts", r.attempts, 1, kMaxAttempts));
+  WALLE_TRY(within("retry.factor", r.factor, 1, kMaxRetryFactor));
+  WALLE_TRY(within("retry.waiting", r.waiting, 1, kMaxRetries));
+  WALLE_TRY(delay("retry.first_delay_us", r.first_delay_us, 1));
+  return delay("retry.max_delay_us", r.max_delay_us, r.first_delay_us);
+}
+
 Status check_names(const std::string& what, NameKind kind, const std::vector<std::string>& names,
                    size_t most) {
   WALLE_TRY(within({"number of ", what}, names.size(), 0, most));
@@ -201,6 +212,13 @@ Status check_calls(const Manifest& m) {
 
 }  // namespace
 
+int64_t RetrySpec::delay_us(uint32_t attempt) const {
+  int64_t out = first_delay_us;
+  // Bounded at each step: the longest delay times the factor fits.
+  for (; attempt > 1 && out < max_delay_us; --attempt) out *= factor;
+  return std::min(out, max_delay_us);
+}
+
 Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_name(NameKind::task, m.name));
   WALLE_TRY(check_name(NameKind::version, m.version));
@@ -208,6 +226,7 @@ Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_triggers(m));
   WALLE_TRY(check_entry(m));
   WALLE_TRY(check_limits(m));
+  WALLE_TRY(check_retry(m.retry));
   WALLE_TRY(check_names("imports", NameKind::library, m.imports, kMaxTaskNames));
   WALLE_TRY(check_names("host calls", NameKind::host_call, m.host_calls, kMaxTaskNames));
   WALLE_TRY(check_tables(m.tables));

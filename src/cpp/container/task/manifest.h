@@ -34,6 +34,10 @@ inline constexpr uint32_t kMaxPhaseMs = 600'000;
 inline constexpr uint64_t kMaxTaskBytes = uint64_t{1} << 34;  // of heap, log, state or a table
 inline constexpr uint8_t kHighestPriority = 9;
 inline constexpr uint32_t kMaxBreaker = 1000;
+inline constexpr uint32_t kMaxAttempts = 16;
+inline constexpr uint32_t kMaxRetryFactor = 10;
+inline constexpr uint32_t kMaxRetries = 1024;
+inline constexpr int64_t kMaxRetryDelayUs = int64_t{3660} * 86'400 * 1'000'000;
 
 struct EgressFeature {
   stream::EgressPolicy policy;  // what the gate is to allow; its `task` is the manifest's name
@@ -47,6 +51,16 @@ struct CloudPhaseSpec {
   std::string answers;  // the table for the rows of an answer; empty: none
   PhaseLimits limits;
   uint64_t heap_bytes = 0;
+};
+
+// When a firing that the task's code failed is tried again.
+struct RetrySpec {
+  uint32_t attempts = 1;  // of one firing, in all
+  int64_t first_delay_us = 10'000'000, max_delay_us = int64_t{3600} * 1'000'000;
+  uint32_t factor = 2;    // of each delay to the one before
+  uint32_t waiting = 64;  // firings that wait to be tried again, at most
+  // Behind attempt 1, 2 ...
+  int64_t delay_us(uint32_t attempt) const;
 };
 
 struct Manifest {
@@ -79,6 +93,7 @@ struct Manifest {
   std::vector<EgressFeature> features;
   std::vector<std::string> requires_facts;  // execute waits until all of them hold
   uint32_t breaker = 5;                     // failures in a row until the task is set aside
+  RetrySpec retry;
 
   std::vector<stream::EventDecl> events;  // what the device's catalogue must have: adopted when installed
   std::vector<std::string> pages, states;

@@ -68,6 +68,14 @@ class Reader {
   void read(const TaskPhase* in, PhaseLimits& out) {
     if (in) out = {.wall_ms = in->wall_ms(), .cpu_ms = in->cpu_ms()};
   }
+  void read(const TaskRetry* in, RetrySpec& out) {
+    if (!in) return;
+    read(in->attempts(), out.attempts);
+    read(in->first_delay_us(), out.first_delay_us);
+    read(in->max_delay_us(), out.max_delay_us);
+    read(in->factor(), out.factor);
+    read(in->waiting(), out.waiting);
+  }
   void read(const TaskColumn* in, store::ColumnDecl& out) {
     read(in->name(), out.name);
     read(in->type(), out.type);
@@ -202,6 +210,16 @@ void write(const CallSpec& in, TaskCallT& out) {
   write(in.returns, out.returns);
   write(in.limits, out.limits);
   out.keep = in.keep;
+}
+// A task that tries nothing again stores none.
+void write(const RetrySpec& in, std::unique_ptr<TaskRetryT>& out) {
+  if (in.attempts == 1) return;
+  out = std::make_unique<TaskRetryT>();
+  out->attempts = in.attempts;
+  out->first_delay_us = in.first_delay_us;
+  out->max_delay_us = in.max_delay_us;
+  out->factor = in.factor;
+  out->waiting = in.waiting;
 }
 // A task without a half for the server stores none.
 void write(const CloudPhaseSpec& in, std::unique_ptr<TaskCloudT>& out) {

@@ -185,6 +185,9 @@ typedef struct walle_task_info_t {
   uint64_t heap_bytes;
   uint64_t lost_workers; /* calls that could not be stopped */
   uint64_t waiting, dropped, coalesced;
+  uint64_t retries;  /* attempts that failed and were put off, neither firings nor failures yet */
+  uint64_t retrying; /* firings that wait to be tried again, and when the next is due, us; 0 without one */
+  int64_t next_retry;
 } walle_task_info_t;
 
 /* A list of all tasks by name, as they are now. */
@@ -211,13 +214,15 @@ typedef struct walle_task_result_t {
   const char* phase;             /* of a failure: "preprocess", "execute" ... */
   uint32_t rows, sends;          /* stored rows, features that wait to leave */
   int64_t preprocess_us, execute_us, postprocess_us, waited_us;
+  uint32_t attempt; /* 1, 2 ... */
+  int64_t retry_at; /* of a failure: when it is tried again, us; 0: it is not */
 } walle_task_result_t;
 
-/* Called from the worker threads when a firing's results are stored, for one task's firings in their order;
- * its worker waits for it. It may record events and read tables; close, disconnect and wait, which would wait
- * for it, are WALLE_ARGUMENT there. NULL: nobody
- * is called any more, once this returns and callbacks under way have ended. A callback is not called again
- * after a crash: what must not be missed is in the tables. */
+/* Called from the worker threads when a firing's results are stored, for one task's firings in the order in
+ * which they ran; its worker waits for it. It may record events and read tables; close, disconnect and wait,
+ * which would wait for it, are WALLE_ARGUMENT there. NULL: nobody is called any more, once this returns and
+ * callbacks under way have ended. A callback is not called again after a crash: what must not be missed is in
+ * the tables. */
 typedef void (*walle_device_result_fn)(void* user, const walle_task_result_t* result);
 WALLE_API walle_status_t walle_device_on_result(walle_device_t* device, walle_device_result_fn callback,
                                                 void* user, walle_error_t* error);

@@ -22,8 +22,9 @@ void put_trigger(base::ByteWriter& out, const StoredTrigger& t) {
   out.put(t.stats.last_ts);
 }
 
-void put_firing(base::ByteWriter& out, const StoredFiring& stored) {
-  const TaskFiring& f = stored.firing;
+}  // namespace
+
+void put_firing(base::ByteWriter& out, const TaskFiring& f, std::string_view trigger_name) {
   out.put(f.number);
   out.put(f.key);
   out.put(f.seq);
@@ -38,33 +39,7 @@ void put_firing(base::ByteWriter& out, const StoredFiring& stored) {
   out.put(static_cast<uint8_t>(f.scope.page | f.scope.session << 1));
   out.put(f.scope.count);
   for (size_t i = 0; i < f.scope.count; ++i) out.put(f.scope.fields[i]);
-  out.put_text(stored.trigger_name);
-}
-
-void put_task(base::ByteWriter& out, const StoredTask& t) {
-  out.put_text(t.name);
-  out.put(t.queue);
-  out.put(t.when_full);
-  out.put(t.newest);
-  out.put(t.settled);
-  out.put(t.dropped);
-  out.put(t.coalesced);
-  out.put_count(t.triggers.size());
-  for (const StoredTrigger& trigger : t.triggers) put_trigger(out, trigger);
-  out.put_count(t.waiting.size());
-  for (const StoredFiring& firing : t.waiting) put_firing(out, firing);
-}
-
-StoredTrigger get_trigger(base::ByteReader& in) {
-  StoredTrigger t;
-  t.name = in.text();
-  t.text = in.text();
-  t.order = in.get<uint64_t>();
-  t.stats.fired = in.get<uint32_t>();
-  t.stats.suppressed = in.get<uint64_t>();
-  t.stats.evicted = in.get<uint64_t>();
-  t.stats.last_ts = in.get<int64_t>();
-  return t;
+  out.put_text(trigger_name);
 }
 
 StoredFiring get_firing(base::ByteReader& in) {
@@ -88,6 +63,34 @@ StoredFiring get_firing(base::ByteReader& in) {
   for (size_t i = 0; in.ok() && i < f.scope.count; ++i) f.scope.fields[i] = in.get<uint16_t>();
   out.trigger_name = in.text();
   return out;
+}
+
+namespace {
+
+void put_task(base::ByteWriter& out, const StoredTask& t) {
+  out.put_text(t.name);
+  out.put(t.queue);
+  out.put(t.when_full);
+  out.put(t.newest);
+  out.put(t.settled);
+  out.put(t.dropped);
+  out.put(t.coalesced);
+  out.put_count(t.triggers.size());
+  for (const StoredTrigger& trigger : t.triggers) put_trigger(out, trigger);
+  out.put_count(t.waiting.size());
+  for (const StoredFiring& firing : t.waiting) put_firing(out, firing.firing, firing.trigger_name);
+}
+
+StoredTrigger get_trigger(base::ByteReader& in) {
+  StoredTrigger t;
+  t.name = in.text();
+  t.text = in.text();
+  t.order = in.get<uint64_t>();
+  t.stats.fired = in.get<uint32_t>();
+  t.stats.suppressed = in.get<uint64_t>();
+  t.stats.evicted = in.get<uint64_t>();
+  t.stats.last_ts = in.get<int64_t>();
+  return t;
 }
 
 StoredTask get_task(base::ByteReader& in) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "stream/processor/task_firing.h"
 
 namespace walle::stream {
@@ -41,6 +42,10 @@ struct ProcessorState {
   std::map<std::string, uint64_t> former;  // removed tasks: the numbers that they have used
   std::string snapshot;                    // docs/reference/formats/snapshot.md
 };
+
+// One of `waiting`, for others that keep firings as well; the attempt is theirs.
+void put_firing(base::ByteWriter& out, const TaskFiring& firing, std::string_view trigger_name);
+StoredFiring get_firing(base::ByteReader& in);
 
 std::string encode_state(const ProcessorState& state);
 // An error for what encode_state() does not write, and for a version that this one does not know.

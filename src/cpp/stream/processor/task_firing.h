@@ -68,6 +68,7 @@ struct TaskFiring {
   // Processor::locate() those of event `last_seq`.
   uint64_t session = 0, page_instance = 0;
   uint32_t coalesced = 0;  // further firings folded into this one
+  uint32_t attempt = 1;    // to do it, of whoever tries again what failed
   ScopeParts scope;
   uint16_t start_nth = EventPlace::kNowhere;  // with start_ts: the match's first event
   EventPlace last;                            // its last one; of timers nothing

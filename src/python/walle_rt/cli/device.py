@@ -230,6 +230,8 @@ def _state(info: dict[str, Any]) -> str:
     parts = [info["status"], f"{info['firings']} firings", f"{info['failures']} failed"]
     if info["waiting"] or info["in_flight"] or info["parked"]:
         parts.append(f"{info['waiting'] + info['in_flight'] + info['parked']} wait")
+    if info["retrying"]:
+        parts.append(f"{info['retrying']} wait to be tried again, the next at {info['next_retry']}")
     if info["missing_facts"]:
         parts.append(f"waits for {', '.join(info['missing_facts'])}")
     if evicted := sum(trigger["evicted"] for trigger in info["triggers"]):

@@ -21,6 +21,7 @@ def outcome(trial: Trial) -> dict[str, Any]:
             "ts": f.ts,
             "error": "" if f.error is None else f.error.type,
         }
+        | ({"attempt": f.attempt} if f.attempt > 1 else {})
         for f in trial.firings
     ]
     sent = [{"feature": s.feature, "columns": plain(s.columns)} for s in trial.sent]

@@ -103,7 +103,7 @@ def test(
         out.print(f"not as {path} expects:\n{_indented(wrong)}") if wrong else None
         out.print(f"as {path} expects") if compared and not wrong else None
     aside = trial.info is not None and trial.info.status == "set aside"
-    if wrong or aside or any(firing.error for firing in trial.firings):
+    if wrong or aside or any(failed(trial)):
         raise typer.Exit(EXIT_TASK)
 
 
@@ -126,21 +126,21 @@ def bench(
     rows = {"waited": [f.waited_us for f in hot]}
     rows |= {phase: [getattr(f, f"{phase}_us") for f in hot] for phase in PHASES}
     rows = {name: values for name, values in rows.items() if any(values)}
-    failed = sum(f.error is not None for f in trial.firings)
+    failures = sum(failed(trial))
     percentiles = {name: _percentiles(values) for name, values in rows.items()}
     first = sum(getattr(trial.firings[0], f"{phase}_us") for phase in PHASES) if trial.firings else 0
     if json_:
         emit_json(
-            {"firings": len(trial.firings), "failed": failed, "first_us": first}
+            {"firings": len(trial.firings), "failed": failures, "first_us": first}
             | {"heap_bytes": trial.heap_bytes, "us": percentiles}
         )
     else:
-        out.print(f"{trial.events} events, {len(trial.firings)} firings, {failed} failed")
+        out.print(f"{trial.events} events, {len(trial.firings)} firings, {failures} failed")
         out.print(f"first firing {first / 1000:.2f} ms; the others in us:")
         for name, values in percentiles.items():
             out.print(f"  {name:12s}" + "".join(f"  {key} {value:8.0f}" for key, value in values.items()))
         out.print(f"memory of the isolate at most {size_text(trial.heap_bytes)}")
-    if failed:
+    if failures:
         raise typer.Exit(EXIT_TASK)
 
 
@@ -184,13 +184,21 @@ def firing_told(firing: TaskResult) -> dict[str, Any]:
     return fields
 
 
+def failed(trial: Trial) -> list[bool]:
+    """For each attempt, whether its firing has failed with it, or still waits to be tried again."""
+    last = {firing.number: place for place, firing in enumerate(trial.firings)}
+    return [f.error is not None and last[f.number] == place for place, f in enumerate(trial.firings)]
+
+
 def firing_line(firing: TaskResult) -> str:
     """One firing for people."""
     times = " ".join(
         f"{phase} {us / 1000:.2f} ms" for phase in PHASES if (us := getattr(firing, f"{phase}_us"))
     )
     end = f"{firing.rows} rows, {firing.sends} sends" if firing.error is None else "FAILED"
+    end += f", is tried again at {firing.retry_at}" if firing.retry_at else ""
     folded = f" (and {firing.coalesced} more)" if firing.coalesced else ""
+    folded += f", attempt {firing.attempt}," if firing.attempt > 1 else ""
     return f"#{firing.number} {firing.trigger}{folded} at {firing.ts}: {times or 'not run'}; {end}"
 
 
@@ -227,9 +235,11 @@ def _show(trial: Trial) -> None:
         out.print(f"  cloud answers #{answer.seq}: {answer.error or shown_rows or 'nothing'}")
     info = trial.info
     waiting = f", {info.parked} wait for {', '.join(info.missing_facts)}" if info and info.parked else ""
-    failed = sum(firing.error is not None for firing in trial.firings)
+    firings = len({firing.number for firing in trial.firings})
+    if info and info.retrying:
+        waiting += f", {info.retrying} wait to be tried again (--after lets time pass)"
     out.print(
-        f"{trial.events} events, {len(trial.firings)} firings, {failed} failed{waiting}; memory of the "
+        f"{trial.events} events, {firings} firings, {sum(failed(trial))} failed{waiting}; memory of the "
         f"isolate at most {size_text(trial.heap_bytes)}"
     )
     if info is not None and info.status == "set aside":

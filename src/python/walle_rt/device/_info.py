@@ -68,6 +68,8 @@ class TaskResult(NumberedFiring):
         execute_us: likewise.
         postprocess_us: likewise.
         waited_us: from when the task had something to do to the begin of its first phase.
+        attempt: 1, or of what is tried again 2, 3 ...
+        retry_at: of a failure, when it is tried again, in microseconds since 1970; 0: it is not.
     """
 
     version: str
@@ -80,6 +82,8 @@ class TaskResult(NumberedFiring):
     execute_us: int
     postprocess_us: int
     waited_us: int
+    attempt: int
+    retry_at: int
 
     @property
     def ok(self) -> bool:
@@ -132,6 +136,9 @@ class TaskInfo:
         missing_facts: what its ``requires`` names and does not hold.
         firings: done.
         failures: of them failed.
+        retries: attempts that failed and were put off; counted neither as firings nor as failures.
+        retrying: firings that wait to be tried again.
+        next_retry: when the next of them is due, in microseconds since 1970; 0: none waits.
         calls: of the application, done.
         call_failures: of them failed.
         failures_in_row: since the last one that did not.
@@ -163,6 +170,9 @@ class TaskInfo:
     missing_facts: tuple[str, ...]
     firings: int
     failures: int
+    retries: int
+    retrying: int
+    next_retry: int
     calls: int
     call_failures: int
     failures_in_row: int

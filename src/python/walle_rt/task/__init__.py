@@ -8,7 +8,7 @@ from __future__ import annotations
 from ._firing import Firing, MatchEvent
 from ._folder import Task, check
 from ._mistakes import Mistake
-from ._spec import CallSpec, EventDecl, PhaseLimits, ResultTable, TaskSpec
+from ._spec import CallSpec, EventDecl, PhaseLimits, ResultTable, RetrySpec, TaskSpec
 
 __all__ = [
     "CallSpec",
@@ -18,6 +18,7 @@ __all__ = [
     "Mistake",
     "PhaseLimits",
     "ResultTable",
+    "RetrySpec",
     "Task",
     "TaskSpec",
     "check",

@@ -52,6 +52,7 @@ class Firing(TypedDict):
         session: number of the first event of the session of ``last``.
         page_instance: likewise of its page; 0 outside any page.
         coalesced: further firings that were folded into this one.
+        attempt: 1, or of a firing that failed and is tried again 2, 3 ...
     """
 
     trigger: str
@@ -70,3 +71,4 @@ class Firing(TypedDict):
     session: int
     page_instance: int
     coalesced: int
+    attempt: int

@@ -122,6 +122,23 @@ _ENTRY = Table(
     required=True,
 )
 
+_RETRY = Table(
+    "When a firing that failed is tried again ([what counts](../concepts/container.md#trying-again)). "
+    "Without this table it is not.",
+    {
+        "attempts": Key(k.whole(1, 16), "how often one firing is tried, in all", 3, "3"),
+        "first_delay": Key(k.DURATION, "until the second attempt", 10_000_000, '"10s"'),
+        "factor": Key(k.whole(1, 10), "of each delay to the one before", 2, "2"),
+        "max_delay": Key(k.DURATION, "no delay is longer", 3_600_000_000, '"1h"'),
+        "waiting": Key(
+            k.whole(1, 1024),
+            "firings that wait to be tried again; one more is a failure at once",
+            64,
+            "64",
+        ),
+    },
+)
+
 _LIMITS = Table(
     "What the task may use; a call that exceeds one ends with an error that names it.",
     {
@@ -298,6 +315,7 @@ ROOT = Table(
             },
         ),
         "entry": _ENTRY,
+        "retry": _RETRY,
         "limits": _LIMITS,
         "capabilities": Table(
             "What the code may reach; what is not named is refused.",

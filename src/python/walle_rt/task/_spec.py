@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from dataclasses import fields as members
 from typing import Any
 
@@ -61,6 +61,25 @@ class CloudPhaseSpec:
 
 
 @dataclass(frozen=True)
+class RetrySpec:
+    """When a firing that the task's code failed is tried again.
+
+    Attributes:
+        attempts: of one firing, in all; 1: it is not.
+        first_delay_us: behind the first attempt.
+        max_delay_us: the longest.
+        factor: of each delay to the one before.
+        waiting: firings that wait for it, at most.
+    """
+
+    attempts: int = 1
+    first_delay_us: int = 10_000_000
+    max_delay_us: int = 3_600_000_000
+    factor: int = 2
+    waiting: int = 64
+
+
+@dataclass(frozen=True)
 class CallSpec:
     """A function that apps may call: types of its arguments and of its answer, words of ``[call]``.
 
@@ -108,6 +127,7 @@ class TaskSpec:
         graphs: {feature: resource of the operator graph whose rows it is}.
         requires: facts that execute waits for.
         breaker: failures in a row until the task is set aside.
+        retry: when a firing that failed is tried again.
         events: declarations by name.
         pages: that the triggers name.
         states: that the triggers name.
@@ -146,6 +166,7 @@ class TaskSpec:
     states: list[str] = field(default_factory=list)
     cloud: CloudPhaseSpec | None = None
     calls: dict[str, CallSpec] = field(default_factory=dict)
+    retry: RetrySpec = field(default_factory=RetrySpec)
 
     def catalog(self) -> Catalog:
         """The declared events, pages and states, beside what every catalogue has.
@@ -176,7 +197,7 @@ WHEN_FULL = ("coalesce", "drop_oldest", "drop_new")
 PAST = ("ignored", "warmed", "delivered")
 PHASES = ("preprocess", "execute", "postprocess")
 # Of TaskSpec's members, those that a manifest says in another form.
-_CONVERTED = {"triggers", "when_full", "past", "events", "cloud", "calls"}
+_CONVERTED = {"triggers", "when_full", "past", "events", "cloud", "calls", "retry"}
 
 
 def _plain() -> list[str]:
@@ -224,6 +245,7 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
         if c
         else ("", "", "", "", (0, 0), 0)
     )
+    out["retry"] = astuple(spec.retry)
     types = _core.task.CALL_TYPES
     out["calls"] = [
         (
@@ -277,6 +299,7 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
             )
             for name, kind, fields in given["events"]
         },
+        retry=RetrySpec(*given["retry"]),
         calls={
             name: CallSpec(
                 tuple(types[kind] for kind in arguments), types[returns], PhaseLimits(*limits_of), keep

@@ -29,6 +29,7 @@ from ._spec import (
     EventDecl,
     PhaseLimits,
     ResultTable,
+    RetrySpec,
     TaskSpec,
 )
 
@@ -71,7 +72,7 @@ def spec_of(reader: Reader) -> TaskSpec:
         states=v["catalog"]["states"],
         calls={name: _call(table) for name, table in v["call"].items()},
     )
-    spec = replace(spec, cloud=_cloud(reader, spec))
+    spec = replace(spec, cloud=_cloud(reader, spec), retry=_retry(reader))
     spec.triggers.update(_triggers(reader, spec))
     return spec
 
@@ -142,6 +143,20 @@ def _cloud(reader: Reader, spec: TaskSpec) -> CloudPhaseSpec | None:
         PhaseLimits(given["wall_ms"], given["cpu_ms"]),
         given["heap_bytes"],
     )
+
+
+def _retry(reader: Reader) -> RetrySpec:
+    given = reader.values["retry"]
+    if not reader.lines.has(("retry",)):
+        return RetrySpec()
+    first, longest = given["first_delay"], given["max_delay"]
+    if first > longest:
+        step = "raise max_delay, or lower first_delay"
+        reader.wrong(
+            ("retry", "first_delay"), "a first_delay that exceeds max_delay", "at most max_delay", step
+        )
+        return RetrySpec()
+    return RetrySpec(given["attempts"], first, longest, given["factor"], given["waiting"])
 
 
 def _call(given: dict[str, Any]) -> CallSpec:
