@@ -48,8 +48,12 @@ class BruteForce {
 
   void step(size_t n, const std::string& key) {
     scope_.clear();
-    for (size_t i = first_; i <= n; ++i)
-      if (belongs(events_[i].event, key)) scope_.push_back(i);
+    bool begun = false;  // with the first event that has all fields of the key
+    for (size_t i = first_; i <= n; ++i) {
+      const Event& e = events_[i].event;
+      begun |= !is_shared(e) && own_key(e) == key;
+      if (begun && belongs(e, key)) scope_.push_back(i);
+    }
     Part& part = parts_[key];
     if (!holds_here(part) || !state_ok()) return;
     const Event& e = events_[n].event;
@@ -176,8 +180,7 @@ class BruteForce {
   // Nothing of a first step's guard before it, or for its time.
   bool clear_before(const Step& step, int i) const {
     for (int k = 0; k < i; ++k)
-      if (!is_shared(event(k)) && is_any(step.guard, event(k)) &&
-          (!step.gap_us || event(i).ts - event(k).ts <= *step.gap_us))
+      if (is_any(step.guard, event(k)) && (!step.gap_us || event(i).ts - event(k).ts <= *step.gap_us))
         return false;
     return true;
   }
@@ -196,7 +199,7 @@ class BruteForce {
     within_ = spec_.within_us;
     const auto counted = [&](int place) {
       const Event& e = event(place);
-      return is_any(spec_.steps[0].any_of, e) && !is_shared(e) &&
+      return is_any(spec_.steps[0].any_of, e) &&
              (a.kind == TriggerAggregateKind::count || values_.text(e, a.field));
     };
     const int end = static_cast<int>(scope_.size()) - 1;

@@ -23,8 +23,7 @@ struct LateNote {
   CompiledAtom atom;
   uint16_t guard = kNone;  // where it is noted
   NoteKind kind = NoteKind::key;
-  CapturedField field;   // of a number: nothing from other events than field.event
-  bool leading = false;  // of what must not come before a first step
+  CapturedField field;  // of a number: nothing from other events than field.event
 
   // 0: the event lacks the field.
   uint64_t word(const Event& event, const Catalog& catalog, uint64_t key) const {

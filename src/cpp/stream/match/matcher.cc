@@ -58,6 +58,18 @@ struct Matcher::Ended {
   p.previous = key;
 }
 
+// What has none of the scope's fields begins no match, and an aggregate's one step is a beginning for the
+// trie.
+void Matcher::count_in(Group& g, Partition& p, const Event& e, uint16_t page) {
+  for (const Counted& c : g.counted) {
+    const bool is = std::ranges::any_of(c.atoms, [&](const CompiledAtom& a) {
+      return (a.event == kAny || a.event == e.event) && (a.page == kAny || a.page == page) &&
+             (a.predicate < 0 || memo_.holds(static_cast<uint16_t>(a.predicate)));
+    });
+    if (is) complete(g, p, hot_[c.trigger].local, clock_.key, e, clock_.key);
+  }
+}
+
 // In those of other scopes that the event belongs to. One that has no field of a key within a page belongs to
 // all keys of its page, whose matches it goes on with: it begins none.
 [[gnu::noinline]] void Matcher::step_in_keys(Group& g, const Event& e, uint16_t page, EventKind kind) {
@@ -77,7 +89,10 @@ struct Matcher::Ended {
   if (key.key) return visit(*partition_for(g, key.key, key.outer), true);
   if (!key.outer) return;
   for (Partition& p : g.partitions)
-    if (p.taken && p.outer == key.outer) visit(p, false);
+    if (p.taken && p.outer == key.outer) {
+      count_in(g, p, e, page);
+      visit(p, false);
+    }
 }
 
 void Matcher::step(const Event& e, FiringSink& sink) {

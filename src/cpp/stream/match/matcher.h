@@ -162,6 +162,11 @@ class Matcher {
     uint16_t keys = kNone;   // cells: keys of limits of the event that armed it
     uint16_t place = kNone;  // in the rows of its scope's partitions
   };
+  // An aggregate that also takes in what has none of its scope's fields.
+  struct Counted {
+    uint16_t trigger = kNone;
+    std::vector<CompiledAtom> atoms = {};
+  };
   struct Evicted {
     uint32_t count = 0, at = 0;  // `at`: number of the last eviction that counted
   };
@@ -170,6 +175,7 @@ class Matcher {
   // matcher.cc
   struct Ended;
   void step_in(Group& g, Partition& p, const Event& e, uint16_t page, bool begins);
+  void count_in(Group& g, Partition& p, const Event& e, uint16_t page);
   void step_in_keys(Group& g, const Event& e, uint16_t page, EventKind kind);
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
   void arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key, const LimitKeys& keys);
@@ -187,6 +193,7 @@ class Matcher {
   uint16_t add_extra(const CompiledTrigger& t);
   void drop_absence(Group& g, uint16_t absence);
   Status add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, uint16_t id, Hot& hot);
+  void drop_counted(Group& g, uint16_t trigger);
   void drop_cells(Group& g, uint16_t first);
   Status take_cells(Group& g, const CompiledTrigger& t, Extra& x, uint16_t absence);
   void renumber();

@@ -65,9 +65,13 @@ Status Matcher::add_to_trie(Group& g, const CompiledTrigger& t, uint16_t local, 
       g.trie.remove_chain(resolve_steps(t.variants[added], predicates, t.fingerprint, memo_), local);
     if (hot.absence != kNone) drop_absence(g, hot.absence);
     for (const uint16_t p : predicates) memo_.release(p);
+    drop_counted(g, id);
     forget_free_numbers(g);
     return s;
   };
+  if (aggregate && (t.by.page || t.by.session))
+    tight::push(g.counted,
+                Counted{.trigger = id, .atoms = resolve_atoms(t.variants[0][0].atoms, predicates, memo_)});
   // It fires, whatever else is, and not again for what started before.
   const bool plain = !t.spec.every && !needs_extra(t) && t.absent.empty();
   for (; added < t.variants.size(); ++added)
@@ -97,6 +101,10 @@ Status Matcher::take_cells(Group& g, const CompiledTrigger& t, Extra& x, uint16_
   WALLE_ASSIGN(absences_[absence].keys,
                g.trie.take_cells(TriggerLimits::kMaxPerKey, base::mix(t.fingerprint, 2)));
   return {};
+}
+
+void Matcher::drop_counted(Group& g, uint16_t trigger) {
+  std::erase_if(g.counted, [&](const Counted& c) { return c.trigger == trigger; });
 }
 
 void Matcher::drop_cells(Group& g, uint16_t first) {
@@ -175,6 +183,7 @@ void Matcher::remove(uint16_t id, const CompiledTrigger& t) {
   for (const auto& chain : t.variants)
     g.trie.remove_chain(resolve_steps(chain, predicates, t.fingerprint, memo_), hot.local);
   if (hot.absence != kNone) drop_absence(g, hot.absence);
+  drop_counted(g, id);
   for (const uint16_t p : predicates) {  // the one just taken and the one of add()
     memo_.release(p);
     memo_.release(p);

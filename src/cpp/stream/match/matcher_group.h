@@ -14,6 +14,7 @@ struct Matcher::Group {
   std::vector<uint16_t> trigger_ids;  // local number -> trigger, kNone when free
   std::vector<uint16_t> absence_ids;  // place in a partition's row -> absence, kNone when free
   std::vector<Evicted> evicted;       // by local number; of scopes with keys
+  std::vector<Counted> counted;       // of scopes of keys within a page or session
   Partitions partitions;
 
   RowShape shape() const {

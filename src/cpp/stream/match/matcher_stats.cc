@@ -49,7 +49,10 @@ size_t Matcher::memory_bytes() const {
   for (const Extra& x : extras_) total += x.memory_bytes();
   for (const auto& g : groups_)
     total += sizeof(Group) + g->trie.memory_bytes() + bytes(g->trigger_ids) + bytes(g->absence_ids) +
-             bytes(g->evicted) + bytes(g->by.fields) + bytes(g->by_text) + g->partitions.memory_bytes();
+             bytes(g->evicted) + bytes(g->counted) + bytes(g->by.fields) + bytes(g->by_text) +
+             g->partitions.memory_bytes();
+  for (const auto& g : groups_)
+    for (const Counted& c : g->counted) total += bytes(c.atoms);
   return total;
 }
 

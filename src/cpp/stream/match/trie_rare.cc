@@ -48,7 +48,7 @@ uint16_t Trie::take_late_guard(const std::vector<CompiledAtom>& atoms, const Lat
   }
   const uint16_t g = take_guard_number(atoms.size());
   for (const CompiledAtom& a : atoms)
-    late_.add({.atom = a, .guard = g, .kind = kind.kind, .field = kind.field, .leading = !shared});
+    late_.add({.atom = a, .guard = g, .kind = kind.kind, .field = kind.field});
   return g;
 }
 

@@ -41,11 +41,10 @@ class Trie::Walk {
       if (g.predicate == kNone || memo_.holds(g.predicate)) guards_[g.guard] = key_;
   }
 
-  // What may begin no match is also nothing that must not come before one.
-  [[gnu::noinline]] static void note_late(Walk&& walk, uint16_t event, uint16_t page, bool begins) {
+  [[gnu::noinline]] static void note_late(Walk&& walk, uint16_t event, uint16_t page) {
     PredicateMemo& memo = walk.memo_;
     walk.trie_.late_.each(event, page, memo, [&](const LateNote& n) {
-      if (begins || !n.leading) walk.guards_[n.guard] = n.word(*memo.event, *memo.catalog, walk.key_);
+      walk.guards_[n.guard] = n.word(*memo.event, *memo.catalog, walk.key_);
     });
   }
 
@@ -365,7 +364,7 @@ template <class Complete>
   if (alone && begins) walk.reach(first_step, key);
   // Behind all edges: the event is not its own predecessor.
   if (!late_.empty()) [[unlikely]]
-    Walk<Complete>::note_late(walk.again(), event, page, begins);
+    Walk<Complete>::note_late(walk.again(), event, page);
 }
 
 // Deepest first over all lists, so that no step sees a parent this very event has moved.
