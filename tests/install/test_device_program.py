@@ -81,4 +81,4 @@ def test_a_program_without_python_runs_a_task(program: Path, tmp_path: Path) -> 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 36 and "FAILED" not in done.stdout
+    assert done.stdout.count("ok  ") == 46 and "FAILED" not in done.stdout

@@ -33,11 +33,12 @@ static void refuses_mistakes(void) {
   promise(walle_device_record(NULL, NULL, NULL, &error) == WALLE_ARGUMENT, "an event for NULL is refused");
   promise(walle_device_read(NULL, "t", "r", 0, 0, &rows, NULL) == WALLE_ARGUMENT, "rows of NULL are refused");
   promise(walle_device_rows_count(NULL) == 0 && walle_device_rows_column(NULL, 0) == NULL &&
-              walle_device_tasks_at(NULL, 0) == NULL,
+              walle_device_tasks_at(NULL, 0) == NULL && walle_device_losses_at(NULL, 0) == NULL,
           "there is nothing in NULL");
   walle_device_free(NULL);
   walle_device_rows_free(NULL);
   walle_device_tasks_free(NULL);
+  walle_device_losses_free(NULL);
 }
 
 typedef struct told_t {
@@ -177,6 +178,43 @@ static void records_and_reads(char** arguments) {
   walle_device_free(device);
 }
 
+/* Both copies of the outbox hold something else: told at every open until it is acknowledged. */
+static void hears_of_losses(char** arguments) {
+  static const char* const copies[] = {"outbox.wals", "outbox.wals.mirror"};
+  walle_error_t error;
+  walle_device_losses_t* losses = NULL;
+  walle_device_t* device;
+  int i;
+  for (i = 0; i < 2; ++i) {
+    char path[4096];
+    FILE* file;
+    snprintf(path, sizeof path, "%s/outbox/%s", arguments[2], copies[i]);
+    file = fopen(path, "wb");
+    promise(file != NULL && fputs("nothing of ours", file) >= 0 && fclose(file) == 0, "a copy is damaged");
+  }
+  for (i = 0; i < 2; ++i) {
+    const walle_loss_t* loss;
+    device = open_device(arguments, &error);
+    if (device == NULL) return;
+    promise(fine(walle_device_losses(device, 1, &losses, &error), &error) &&
+                walle_device_losses_count(losses) == 1 && walle_device_losses_at(losses, 1) == NULL,
+            "the loss is told");
+    loss = walle_device_losses_at(losses, 0);
+    promise(loss && strcmp(loss->what, "sends") == 0 && strcmp(loss->kind, "manifest") == 0 && !loss->exact &&
+                strstr(loss->cause, "outbox") != NULL,
+            "and what it was");
+    walle_device_losses_free(losses);
+    if (i == 1) {
+      promise(fine(walle_device_acknowledge_losses(device, &error), &error), "it is acknowledged");
+      promise(fine(walle_device_losses(device, 0, &losses, &error), &error) &&
+                  walle_device_losses_count(losses) == 0,
+              "and gone");
+      walle_device_losses_free(losses);
+    }
+    walle_device_free(device);
+  }
+}
+
 /* The second version returns a price of 1000 more. */
 static void goes_on(char** arguments) {
   walle_error_t error;
@@ -204,6 +242,7 @@ int main(int count, char** arguments) {
   refuses_mistakes();
   if (count == 5) {
     records_and_reads(arguments);
+    hears_of_losses(arguments);
     goes_on(arguments);
   }
   return bad;

@@ -22,6 +22,7 @@ extern "C" {
 typedef struct walle_device_t walle_device_t;
 typedef struct walle_device_rows_t walle_device_rows_t;
 typedef struct walle_device_tasks_t walle_device_tasks_t;
+typedef struct walle_device_losses_t walle_device_losses_t;
 
 /* Lines of tasks, from the thread that runs them; level as in walle_vm_log_t. */
 typedef void (*walle_device_log_t)(void* user, const char* task, int level, const char* text, size_t size);
@@ -197,6 +198,33 @@ WALLE_API size_t walle_device_tasks_count(const walle_device_tasks_t* tasks);
 /* NULL beyond the last. */
 WALLE_API const walle_task_info_t* walle_device_tasks_at(const walle_device_tasks_t* tasks, size_t index);
 WALLE_API void walle_device_tasks_free(walle_device_tasks_t* tasks);
+
+/* Something of a device that is gone, told at every open until it is acknowledged (docs/concepts/losses.md).
+ * Strings belong to the list. */
+typedef struct walle_loss_t {
+  const char* what; /* "events", "rows", "sends", "commits", "settled", "tasks", "triggers", "budgets",
+                       "accounts" or "kv" */
+  const char* kind; /* "journal", "damaged_segment", "missing_segment", "quota", "age" or "manifest" */
+  const char*
+      name; /* the table, the stream, the task, or of events the reader; "" where it is the device's */
+  uint64_t first, last; /* numbers of what is gone, both included; 0 where there are none */
+  uint64_t count;       /* how many there were, or where `exact` is 0 the most that there can have been */
+  int64_t noticed;      /* us since 1970; 0: at this open */
+  const char* cause;
+  uint32_t exact;
+} walle_loss_t;
+
+/* All of them, as they are known now. `verify`: reads segments of tables first, whose damage is otherwise
+ * noticed when somebody reads them. */
+WALLE_API walle_status_t walle_device_losses(walle_device_t* device, int verify,
+                                             walle_device_losses_t** losses, walle_error_t* error);
+WALLE_API size_t walle_device_losses_count(const walle_device_losses_t* losses);
+/* NULL beyond the last. */
+WALLE_API const walle_loss_t* walle_device_losses_at(const walle_device_losses_t* losses, size_t index);
+WALLE_API void walle_device_losses_free(walle_device_losses_t* losses);
+/* Forgets what walle_device_losses() tells now, durably; of "accounts" none, whose epsilon somebody has to
+ * know: they stay closed until a program in Python says it. */
+WALLE_API walle_status_t walle_device_acknowledge_losses(walle_device_t* device, walle_error_t* error);
 
 /* ---- results ---- */
 
