@@ -79,14 +79,17 @@ TEST(Binary, ComparisonsWithNaNAreFalse) {
 TEST(Broadcast, AnyRangeOfTheResultEqualsTheWhole) {
   const Shape out{2, 3, 4};
   const Shape shapes[] = {Shape{3, 1}, Shape{2, 1, 4}};
-  std::vector<float> x{1, 2, 3}, y(8), whole(24), parts(24);
+  std::vector<float> x{1, 2, 3}, y(8), whole(24);
   for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(10 * i);
   const Broadcast b = make_broadcast(out, shapes);
   run_binary(BinaryKind::add, DType::float32, b, x.data(), y.data(), whole.data(), 0, 24);
-  for (int64_t at = 0; at < 24; at += 5)
-    run_binary(BinaryKind::add, DType::float32, b, x.data(), y.data(), parts.data(), at,
-               std::min<int64_t>(at + 5, 24));
-  EXPECT_EQ(parts, whole);
+  for (int64_t step = 1; step < 24; ++step) {
+    std::vector<float> parts(24);
+    for (int64_t at = 0; at < 24; at += step)
+      run_binary(BinaryKind::add, DType::float32, b, x.data(), y.data(), parts.data(), at,
+                 std::min<int64_t>(at + step, 24));
+    EXPECT_EQ(parts, whole) << step;
+  }
   for (size_t i = 0; i < 24; ++i) EXPECT_EQ(whole[i], x[i / 4 % 3] + y[i / 12 * 4 + i % 4]) << i;
 }
 

@@ -8,7 +8,7 @@ namespace {
 using K = BinaryKind;
 
 // One function per kind of the classes bits and logic (tensor/kinds/binary.inc), under its name: a kind
-// without one does not compile. Booleans are bytes of 0 and 1.
+// without one does not compile. Booleans are bytes of 0 and 1, whose `and` is that of bits.
 template <class T>
 struct Bits {
   static T bit_and(T a, T b) { return static_cast<T>(a & b); }
