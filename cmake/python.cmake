@@ -13,6 +13,12 @@ target_link_libraries(walle_pybind PRIVATE walle_flags pybind11::module ${WALLE_
 # Types that hold Python objects are seen in the extension alone, whatever their visibility.
 target_compile_options(walle_pybind PRIVATE $<$<CONFIG:Release>:-Os>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-attributes>)
+# Devices read manifests, and only whoever compiles tasks writes them: in libwalle nobody would call it.
+if(WALLE_ONE_ENGINE)
+  target_sources(walle_pybind PRIVATE ${PROJECT_SOURCE_DIR}/src/cpp/container/task/manifest_pack.cc)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/container/task/manifest_pack.cc PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON)
+endif()
 # One unit per family: files of one name the same types and words.
 walle_batches(walle_pybind)
 set_target_properties(walle_pybind PROPERTIES UNITY_BUILD_MODE GROUP)

@@ -91,6 +91,7 @@ OWN = [
     "traceback",
     "walle",
     "walle.engine",
+    "walle.params",
     "walle.stream",
 ]
 

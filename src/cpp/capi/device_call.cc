@@ -1,4 +1,4 @@
-// walle_device_call: what an application asks a task.
+// walle_device_call, walle_device_set_params: what an application asks a task, and tells it.
 #include <cmath>
 
 #include "capi/device_handle.h"
@@ -50,6 +50,20 @@ walle_status_t walle_device_call(walle_device_t* device, const char* task, const
     made->value = std::make_unique<walle::capi::PlainValue>(std::move(answer));
     *result = made.release();
     return {};
+  });
+}
+
+walle_status_t walle_device_set_params(walle_device_t* device, const char* task,
+                                       const walle_vm_value_t* params, walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    constexpr const char* kSetParams = "walle_device_set_params";
+    if (!device || !task || !params)
+      return null_argument(!device ? "device" : !task ? "task" : "params", kSetParams);
+    WALLE_ASSIGN(const std::shared_ptr<walle::container::DeviceCore> open, device->device->core(kSetParams));
+    WALLE_ASSIGN(const walle::vm::Value given, walle::capi::read_value(*params));
+    if (const auto* map = given.get<walle::vm::Map>()) return open->set_params(task, *map);
+    return walle::argument_error("params that are no map", "a map of values by name", kSetParams,
+                                 "pass a value of kind WALLE_KIND_MAP");
   });
 }
 

@@ -14,6 +14,11 @@ namespace {
 
 py::object text(std::string_view v) { return py::str(v.data(), v.size()); }
 
+py::object params_dict(const container::Params& params) {
+  PythonBuilder values;
+  return params ? vm::visit(vm::Value(*params), values) : py::dict();
+}
+
 // The names are those of walle_rt.device.TaskInfo.
 py::dict info_dict(const TaskInfo& info) {
   py::dict out;
@@ -27,6 +32,7 @@ py::dict info_dict(const TaskInfo& info) {
   out["priority"] = info.priority;
   out["hot"] = info.hot;
   out["heap_bytes"] = info.heap_bytes;
+  out["params"] = params_dict(info.params);
   out["missing_facts"] = py::tuple(py::cast(info.missing_facts));
   out["firings"] = info.firings;
   out["failures"] = info.failures;
@@ -90,6 +96,7 @@ py::dict result_dict(const TaskResult& result) {
   out["session"] = result.firing.session;
   out["page_instance"] = result.firing.page_instance;
   out["coalesced"] = result.firing.coalesced;
+  out["params"] = params_dict(result.params);
   out["attempt"] = result.firing.attempt;
   out["retry_at"] = result.retry_at_us;
   out["value"] = vm::visit(result.value, values);
@@ -151,6 +158,12 @@ py::object call(Device& self, const std::string& task, const std::string& functi
   return vm::visit(answer, builder);
 }
 
+void set_params(Device& self, const std::string& task, const py::dict& given) {
+  const vm::Value values = value_of(given.ptr());
+  unwrap(on_device(self, "set_params",
+                   [&](DeviceCore& device) { return device.set_params(task, *values.get<vm::Map>()); }));
+}
+
 void set_fact(Device& self, const std::string& name, bool holds) {
   unwrap(on_device(self, "set_fact", [&](DeviceCore& device) { return device.set_fact(name, holds); }));
 }
@@ -178,6 +191,7 @@ void bind_device_tasks(DeviceClass& device) {
       .def("install_package", install_package, py::arg("manifest"), py::arg("blobs"))
       .def("remove", remove, py::arg("task"))
       .def("call", call, py::arg("task"), py::arg("function"), py::arg("arguments"), py::arg("timeout_s"))
+      .def("set_params", set_params, py::arg("task"), py::arg("params"))
       .def("set_fact", set_fact, py::arg("name"), py::arg("holds"))
       .def("facts", facts)
       .def("on_result", on_result, py::arg("callback"))

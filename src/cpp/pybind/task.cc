@@ -6,6 +6,7 @@
 
 #include "pybind/enums.h"
 #include "pybind/stream.h"
+#include "pybind/vm_values.h"
 
 namespace walle::pybind {
 
@@ -32,6 +33,8 @@ using GivenCloud = std::tuple<std::string, std::string, std::string, std::string
 using GivenCall = std::tuple<std::string, std::vector<int>, int, GivenPhase, bool>;  // types as numbers
 // attempts, first and longest delay in us, factor, waiting
 using GivenRetry = std::tuple<uint32_t, int64_t, int64_t, uint32_t, uint32_t>;
+// name, type as a number, default, least, most, choices
+using GivenParam = std::tuple<std::string, int, py::object, py::object, py::object, py::list>;
 using GivenEventField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 using GivenEvent = std::tuple<std::string, int, std::vector<GivenEventField>>;
 
@@ -98,6 +101,18 @@ void take(const py::handle& given, CloudPhaseSpec& to) {
         .answers = answers,
         .limits = limits_of(limits),
         .heap_bytes = heap};
+}
+
+void take(const py::handle& given, std::vector<ParamSpec>& to) {
+  for (const auto& [name, type, standard, least, most, choices] : given.cast<std::vector<GivenParam>>()) {
+    to.push_back({.name = name,
+                  .type = enum_of(type, static_cast<CallType>(kCallTypes - 1), "call type"),
+                  .standard = value_of(standard.ptr()),
+                  .least = value_of(least.ptr()),
+                  .most = value_of(most.ptr()),
+                  .one_of = {}});
+    for (const py::handle one : choices) to.back().one_of.push_back(value_of(one.ptr()));
+  }
 }
 
 void take(const py::handle& given, RetrySpec& to) {
@@ -178,6 +193,18 @@ std::vector<GivenEvent> given(const std::vector<EventDecl>& events) {
 
 GivenCloud given(const CloudPhaseSpec& c) {
   return {c.question, c.module, c.function, c.answers, given_limits(c.limits), c.heap_bytes};
+}
+
+std::vector<GivenParam> given(const std::vector<ParamSpec>& params) {
+  PythonBuilder values;
+  std::vector<GivenParam> out;
+  for (const ParamSpec& p : params) {
+    py::list choices;
+    for (const vm::Value& one : p.one_of) choices.append(vm::visit(one, values));
+    out.emplace_back(p.name, static_cast<int>(p.type), vm::visit(p.standard, values),
+                     vm::visit(p.least, values), vm::visit(p.most, values), choices);
+  }
+  return out;
 }
 
 GivenRetry given(const RetrySpec& r) {

@@ -129,6 +129,32 @@ def test_sending_no_rows_spends_nothing_and_writes_nothing(tmp_path: Path) -> No
     assert told["sent"] == [] and {line for _, line in told["log"]} == {"refused"}
 
 
+def test_parameters_are_given_by_name(tmp_path: Path) -> None:
+    toml = (
+        TAPS
+        + 'params = {least = {type = "int", default = 1, max = 9}, on = {type = "bool", default = true}}\n'
+    )
+    source = """
+import walle
+
+def main(event):
+    if walle.params["on"] and event["fields"]["n"] >= walle.params["least"]:
+        print(event["fields"]["n"])
+"""
+    task = made(tmp_path / "t", toml, source, taps(NOON, NOON + 1))
+    assert [line for _, line in answer(task)["log"]] == ["1", "2"]
+    assert [line for _, line in answer(task, "--param", "least=2")["log"]] == ["2"]
+    assert answer(task, "--param", "on=false")["log"] == []
+    for given, says in (
+        ("least", "NAME=VALUE"),
+        ("lest=1", "one of least, on"),
+        ("least=x", "a value of type int"),
+        ("least=10", "at most 9"),
+        ("on=yes", "true or false"),
+    ):
+        run_walle("task", "test", task, "--param", given, code=ARGUMENT, says=says)
+
+
 def test_attempts_stand_in_lines_of_their_own(tmp_path: Path) -> None:
     toml = TAPS + 'retry = {attempts = 2, first_delay = "1m"}\n'
     source = """

@@ -80,6 +80,9 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
 
   // Local time is another from now on; none: the host's, asked anew. Durable when it returns.
   Status set_local(const std::optional<stream::LocalTime>& local);
+  // Sets values of a task's walle.params, or with none lets go of what was set: all or nothing, durably, from
+  // the next firing on. What is not named stays.
+  Status set_params(const std::string& task, const vm::Map& given);
   // What holds on this device: charging, unmetered, idle ... One that was never set does not hold.
   Status set_fact(const std::string& name, bool holds);
   std::map<std::string, bool> facts() const { return facts_.all(); }
@@ -152,7 +155,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
                                     const std::string& blobs);
   Result<std::string> activate(const std::shared_ptr<const TaskVersion>& version, const std::string& file);
   Status check_room(const std::string& name) const;
-  Deaths adopt(const std::shared_ptr<const TaskVersion>& version, const std::string& file);
+  Deaths adopt(const std::shared_ptr<const TaskVersion>& version, const InstalledTask& entry);
+  Params params_that_fit(const TaskVersion& version, vm::Map& set) const;
   Status adopt_event(const stream::EventDecl& wanted);
   void keep_features(const Manifest& manifest);
   void take_back(const std::string& name, const std::optional<InstalledTask>& before);

@@ -66,12 +66,13 @@ bool DeviceCore::has_triggers(const TaskVersion& version) const {
   });
 }
 
-Deaths DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version, const std::string& file) {
+Deaths DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version, const InstalledTask& entry) {
   const std::string& name = version->manifest.name;
   const Runner runner = find_or_make(name);
   queue_.set_weight(*runner, FairQueue::weight_of(version->manifest.priority));
   Deaths deaths;
-  runner->replace(version, marks_->claim(name, file, deaths));
+  vm::Map set = entry.params;
+  runner->replace(version, marks_->claim(name, entry.file, deaths), params_that_fit(*version, set));
   return deaths;
 }
 
@@ -134,7 +135,12 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
   const auto former = registry_->tasks().find(name);
   const std::optional<InstalledTask> before =
       former == registry_->tasks().end() ? std::nullopt : std::optional(former->second);
-  Status put = registry_->put(name, {.version = version->manifest.version, .file = file, .set_aside = ""});
+  InstalledTask entry{.version = version->manifest.version,
+                      .file = file,
+                      .set_aside = "",
+                      .params = before ? before->params : vm::Map()};
+  (void)params_that_fit(*version, entry.params);
+  Status put = registry_->put(name, entry);
   if (put.ok() && !has_triggers(*version)) {
     put = put_triggers(*version);
     if (!put.ok()) take_back(name, before);
@@ -149,7 +155,7 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
   if (!before) WALLE_TRY(commits_->forget_retries(name));
   // Installed anew, it begins anew.
   marks_->release(name);
-  adopt(version, file);
+  adopt(version, entry);
   wake(*find(name));
   return name;
 }

@@ -88,7 +88,7 @@ Result<Deaths> DeviceCore::load_task(const std::string& name, const InstalledTas
   WALLE_TRY(prepare(*version));
   // A crash between the two steps of an install left the triggers of the version before.
   if (!has_triggers(*version)) WALLE_TRY(put_triggers(*version));
-  const Deaths deaths = adopt(version, entry.file);
+  const Deaths deaths = adopt(version, entry);
   if (entry.set_aside.empty()) return deaths;
   find_or_make(name)->set_aside(entry.set_aside);
   return Deaths{};

@@ -74,6 +74,7 @@ Status HotTask::make_scopes() {
       });
   context_.set(kResultsSlot, scope_);
   context_.set(kStreamSlot, stream_);
+  context_.set(kParamsSlot, params_);
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "container/device/outgoing.h"
 #include "container/device/task_rooms.h"
 #include "container/host/firing_scope.h"
+#include "container/host/params.h"
 #include "container/host/stream_scope.h"
 #include "container/task/task_version.h"
 #include "vm/convert.h"
@@ -38,6 +39,8 @@ class HotTask {
   void begin_scopes();
   // What the last phase gave is the argument of the next; begin() makes it the firing's event, which
   // postprocess may be called with as well.
+  // What walle.params gives from now on.
+  void use(Params params) { params_->values = std::move(params); }
   Status begin(const stream::TaskFiring& firing);
   End call(const std::string& function, const PhaseLimits& limits, CallSlot& slot) {
     return call(function, std::span(value_, 1), limits, slot);
@@ -87,6 +90,7 @@ class HotTask {
   std::shared_ptr<FiringScope> scope_;
   std::shared_ptr<Outgoing> outgoing_;
   std::shared_ptr<StreamScope> stream_;
+  std::shared_ptr<ParamScope> params_ = std::make_shared<ParamScope>();
   vm::TaskContext context_;  // as the isolate's, for host calls that the device makes itself
   std::unique_ptr<vm::Isolate> isolate_;
   std::unique_ptr<ModelPhase> model_;

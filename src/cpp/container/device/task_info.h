@@ -30,6 +30,7 @@ struct TaskInfo {
   bool hot = false;         // has an isolate
   uint64_t heap_bytes = 0;  // of that isolate, at the end of its last call
   std::vector<std::string> missing_facts;
+  Params params;      // that the next firing begins with
   std::string error;  // the newest failure; of one that was set aside or is broken, why
   // The same failure in parts: the phase, the exception's type, the limit it met; empty where there is none.
   std::string error_phase, error_type, error_limit;

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "container/device/package_version.h"
+#include "container/host/value_codec.h"
 #include "link/crypto.h"
 
 namespace walle::container {
@@ -21,6 +22,7 @@ std::string packed(const InstalledTask& entry) {
   out.put_text(entry.version);
   out.put_text(entry.file);
   out.put_text(entry.set_aside);
+  out.put_text(entry.params.empty() ? std::string() : encode_value(vm::Value(entry.params)).value_or(""));
   return out.take();
 }
 
@@ -31,6 +33,13 @@ std::optional<InstalledTask> unpacked(std::string_view bytes) {
   entry.version = in.text();
   entry.file = in.text();
   entry.set_aside = in.text();
+  const std::string params(in.text());
+  if (!params.empty()) {
+    const std::optional<vm::Value> value = decode_value(params);
+    const auto* map = value ? value->get<vm::Map>() : nullptr;
+    in.check(map != nullptr);
+    if (map != nullptr) entry.params = *map;
+  }
   // A file's name from a file: it may not leave the folder.
   if (!in.done() || entry.file.empty() || entry.file.find('/') != std::string::npos) return std::nullopt;
   return entry;

@@ -24,6 +24,7 @@ struct InstalledTask {
   std::string version;
   std::string file;       // within tasks/
   std::string set_aside;  // why it does not run until it is replaced; empty: it does
+  vm::Map params;         // what was set of walle.params
 };
 
 class TaskRegistry {

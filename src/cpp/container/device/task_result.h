@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "container/task/param_spec.h"
 #include "stream/processor/task_firing.h"
 #include "vm/outcome.h"
 
@@ -47,6 +48,7 @@ struct TaskResult {
   // Number of the redo journal's frame that holds rows, sends and that the firing is done.
   uint64_t commit = 0;
   PhaseTimes times;
+  Params params;            // that it ran with
   int64_t retry_at_us = 0;  // of a failure: when it is tried again, since 1970; 0: it is not
   int64_t waited_us = 0;    // from the moment that the task had something to do to the first phase's begin
 };

@@ -5,12 +5,13 @@
 
 namespace walle::container {
 
-void TaskRunner::replace(std::shared_ptr<const TaskVersion> version, Mark mark) {
+void TaskRunner::replace(std::shared_ptr<const TaskVersion> version, Mark mark, Params params) {
   const std::lock_guard lock(lock_);
   if (!info_.version.empty()) ++info_.replaced;
   info_.version = version->manifest.version;
   info_.package = version->package;
   info_.priority = version->manifest.priority;
+  next_params_ = std::move(params);
   info_.error.clear();
   info_.error_phase.clear();
   info_.error_type.clear();
@@ -20,6 +21,21 @@ void TaskRunner::replace(std::shared_ptr<const TaskVersion> version, Mark mark) 
   broken_ = retired_ = false;
   next_version_ = std::move(version);
   next_mark_ = mark;
+}
+
+void TaskRunner::set_params(Params params) {
+  const std::lock_guard lock(lock_);
+  (next_version_ ? next_params_ : params_) = std::move(params);
+}
+
+Params TaskRunner::params() const {
+  const std::lock_guard lock(lock_);
+  return params_;
+}
+
+std::shared_ptr<const TaskVersion> TaskRunner::newest() const {
+  const std::lock_guard lock(lock_);
+  return next_version_ ? next_version_ : adopted_;
 }
 
 std::string TaskRunner::fell(const Deaths& deaths) {
@@ -79,6 +95,7 @@ TaskInfo TaskRunner::info(RunQueue::State state) const {
                  : !set_aside_.empty() ? TaskStatus::set_aside
                                        : TaskStatus::idle;
     version = next_version_ ? next_version_ : adopted_;
+    out.params = next_version_ ? next_params_ : params_;
   }
   out.name = name_;
   const Retries::Waiting retrying = rooms_.commits.retries().waiting(name_);
@@ -114,6 +131,7 @@ void TaskRunner::adopt() {
     if (next_version_ == nullptr) return;
     version_ = adopted_ = std::move(next_version_);
     mark_ = next_mark_;
+    params_ = std::move(next_params_);
     info_.failures_in_row = 0;
     info_.parked = 0;
   }
@@ -154,6 +172,7 @@ void TaskRunner::clear_work() {
   work_.rows.clear();
   work_.sends.clear();
   work_.times = {};
+  work_.params = nullptr;
   work_.retry_at_us = 0;
 }
 

@@ -30,6 +30,7 @@ struct Work {
   std::vector<store::TableRows> rows;  // that preprocess appended, while it waits
   std::vector<stream::Permit> sends;   // and sent
   vm::Value value;                     // what came of it, for on_result alone
+  Params params;                       // of all its phases: what held when the first began
   PhaseTimes times;
   int64_t retry_at_us = 0;  // it failed and is tried again
   int64_t waited_us = 0;
@@ -43,7 +44,12 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   const std::string& name() const { return name_; }
 
   // The version that the next firing begins on.
-  void replace(std::shared_ptr<const TaskVersion> version, Mark mark);
+  void replace(std::shared_ptr<const TaskVersion> version, Mark mark, Params params);
+  // From the next firing on.
+  void set_params(Params params);
+  Params params() const;
+  // What the next firing runs on; nullptr: the task does not run.
+  std::shared_ptr<const TaskVersion> newest() const;
   // Processes ended while it ran: told by info(), and a failure each for its breaker. Why it is to be set
   // aside, which it is then; empty: it goes on.
   std::string fell(const Deaths& deaths);
@@ -126,6 +132,7 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
 
   mutable std::mutex lock_;
   std::shared_ptr<const TaskVersion> next_version_;  // to be adopted by the next turn
+  Params next_params_, params_;                      // of that, and of version_
   Mark next_mark_;                                   // with it
   std::shared_ptr<HotTask> cancellable_;             // hot_, for cancel()
   std::shared_ptr<const TaskVersion> adopted_;       // version_, for others than the turn

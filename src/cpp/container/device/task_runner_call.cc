@@ -58,6 +58,7 @@ Result<vm::Value> TaskRunner::run_call(const CallSpec& spec, std::span<const vm:
   plain.reserve(arguments.size());
   for (const vm::Value& argument : arguments) plain.push_back(vm::visit(argument, builder));
   hot->begin_scopes();
+  hot->use(params());
   mark_.begin(Phase::call);
   // The caller's own thread: nobody is there who could give it up, so a call ends when its native code does.
   CallSlot slot;

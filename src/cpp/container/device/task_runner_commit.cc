@@ -196,6 +196,7 @@ void TaskRunner::tell_listener() {
   result.sends = static_cast<uint32_t>(commit_.sends.size());
   result.commit = frame_;
   result.times = work_.times;
+  result.params = std::move(work_.params);
   result.retry_at_us = work_.retry_at_us;
   result.waited_us = work_.waited_us;
   const InCallback mark(&rooms_.facts);

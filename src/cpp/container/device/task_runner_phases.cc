@@ -27,6 +27,8 @@ Status TaskRunner::warm() {
 // An event that cannot be read is the firing's failure: it would never be otherwise.
 bool TaskRunner::begin() {
   hot_->begin_scopes();
+  if (work_.params == nullptr) work_.params = params();
+  hot_->use(work_.params);
   if (work_.preprocessed) {
     hot_->resume(work_.between, work_.event);
     return true;

@@ -11,11 +11,13 @@ namespace walle::container {
 class TaskState;     // container/host/task_state.h
 class EngineModels;  // container/host/engine_models.h
 class FiringScope;   // what the running firing reads and leaves: walle.results
+struct ParamScope;   // the values of walle.params that the running firing began with
 class StreamScope;   // what the running firing may read of the stream: walle.stream
 
 inline constexpr vm::Slot<TaskState> kKvSlot{0};
 inline constexpr vm::Slot<EngineModels> kEngineSlot{1};
 inline constexpr vm::Slot<FiringScope> kResultsSlot{2};
 inline constexpr vm::Slot<StreamScope> kStreamSlot{3};
+inline constexpr vm::Slot<ParamScope> kParamsSlot{4};
 
 }  // namespace walle::container

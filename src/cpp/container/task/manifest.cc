@@ -196,6 +196,16 @@ Status check_cloud(const Manifest& m) {
   return within("cloud.heap_bytes", c.heap_bytes, uint64_t{1} << 20, kMaxTaskBytes);
 }
 
+Status check_params(const Manifest& m) {
+  WALLE_TRY(within("number of parameters", m.params.size(), 0, kMaxTaskParams));
+  for (const ParamSpec& p : m.params) {
+    WALLE_TRY(check_name(NameKind::function, p.name));
+    if (Status means = check_param(p); !means.ok())
+      return wrong({"parameter '", p.name, "': ", means.error().message()}, "one that means something");
+  }
+  return distinct("parameter", m.params, [](const ParamSpec& p) -> std::string_view { return p.name; });
+}
+
 Status check_calls(const Manifest& m) {
   WALLE_TRY(within("number of calls", m.calls.size(), 0, kMaxTaskCalls));
   for (const CallSpec& c : m.calls) {
@@ -234,6 +244,7 @@ Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_names("required facts", NameKind::fact, m.requires_facts, kMaxTaskFacts));
   WALLE_TRY(check_cloud(m));
   WALLE_TRY(check_calls(m));
+  WALLE_TRY(check_params(m));
   return check_events(m);
 }
 

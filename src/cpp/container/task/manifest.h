@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "container/task/call_spec.h"
+#include "container/task/param_spec.h"
 #include "store/table_decl.h"
 #include "stream/egress/egress.h"
 #include "stream/event/catalog.h"
@@ -22,6 +22,8 @@
 namespace walle::container {
 
 inline constexpr std::string_view kManifestName = ".walle/manifest";
+// Others are refused, not guessed at: a field that this build does not know might be the one that forbids.
+inline constexpr uint32_t kManifestVersion = 1;
 
 // Far above what tasks need; they bound what a manifest from a server can make a device hold.
 inline constexpr size_t kMaxManifestBytes = size_t{1} << 20;
@@ -100,6 +102,7 @@ struct Manifest {
 
   CloudPhaseSpec cloud;
   std::vector<CallSpec> calls;  // their functions differ
+  std::vector<ParamSpec> params;
 };
 
 // Whether a manifest means something; the error names the part of it, a packed one fits kMaxManifestBytes.

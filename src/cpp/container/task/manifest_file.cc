@@ -1,8 +1,10 @@
-// A manifest as FlatBuffers (schemas/task.fbs). FlatBuffers' verifier vouches for offsets and lengths; every
-// number and name is then looked at by verify_manifest(), so that nothing depends on who wrote the bytes.
+// A manifest out of FlatBuffers (schemas/task.fbs). FlatBuffers' verifier vouches for offsets and lengths;
+// every number and name is then looked at by verify_manifest(), so that nothing depends on who wrote the
+// bytes.
 #include <type_traits>
 
 #include "base/utf8.h"
+#include "container/host/value_codec.h"
 #include "container/task/manifest.h"
 #include "schemas/task_generated.h"
 
@@ -12,9 +14,6 @@ namespace {
 
 using namespace walle_rt::fb;
 
-// Other versions are refused, not guessed at: a field that this build does not know might be the one that
-// forbids.
-constexpr uint32_t kVersion = 1;
 constexpr size_t kLeastFlatBuffer = 8;  // the root's offset and the identifier, which it reads unasked
 // A table costs tens of bytes in memory for few in the file.
 constexpr flatbuffers::uoffset_t kMaxTables = 1 << 16;
@@ -133,117 +132,25 @@ class Reader {
     read(in->keep(), out.keep);
   }
 
+  // A value that does not read is none, which no declaration fits.
+  void read(const flatbuffers::Vector<uint8_t>* in, vm::Value& out) {
+    if (!in) return;
+    out = decode_value({reinterpret_cast<const char*>(in->data()), in->size()}).value_or(vm::Value());
+    if (const auto* text = out.get<std::string>()) utf8_ = utf8_ && base::valid_utf8(*text);
+  }
+  void read(const TaskParam* in, ParamSpec& out) {
+    read(in->name(), out.name);
+    read(in->type(), out.type);
+    read(in->standard(), out.standard);
+    read(in->least(), out.least);
+    read(in->most(), out.most);
+    vm::Value choices;
+    read(in->one_of(), choices);
+    if (const auto* list = choices.get<vm::List>()) out.one_of = *list;
+  }
+
   bool utf8_ = true;
 };
-
-// Texts, numbers, lists of texts.
-template <class T>
-void write(const T& in, T& out) {
-  out = in;
-}
-template <class Enum>
-  requires std::is_enum_v<Enum>
-void write(Enum in, uint8_t& out) {
-  out = static_cast<uint8_t>(in);
-}
-void write(const PhaseLimits& in, TaskPhaseT& out) {
-  out.wall_ms = in.wall_ms;
-  out.cpu_ms = in.cpu_ms;
-}
-void write(const stream::TriggerText& in, TaskTriggerT& out) {
-  out.name = in.name;
-  out.text = in.text;
-}
-void write(const store::ColumnDecl& in, TaskColumnT& out) {
-  out.name = in.name;
-  write(in.type, out.type);
-}
-void write(const stream::FeatureField& in, TaskFeatureFieldT& out) {
-  out.name = in.name;
-  write(in.type, out.type);
-  out.max_size = in.max_size;
-  write(in.highest, out.highest);
-}
-void write(const stream::FieldDecl& in, TaskEventFieldT& out) {
-  out.name = in.name;
-  write(in.type, out.type);
-  write(in.sensitivity, out.sensitivity);
-}
-template <class In, class Out>
-void write(const std::vector<In>& in, std::vector<std::unique_ptr<Out>>& out);
-template <class In, class Out>
-void write(const In& in, std::unique_ptr<Out>& out);
-
-void write(const store::TableDecl& in, TaskTableT& out) {
-  out.name = in.name;
-  write(in.columns, out.columns);
-  out.max_bytes = in.max_bytes;
-  out.max_age_us = in.max_age_us;
-}
-void write(const EgressFeature& in, TaskFeatureT& out) {
-  const stream::EgressPolicy& p = in.policy;
-  out.name = p.feature;
-  write(p.fields, out.fields);
-  out.bytes_per_day = p.bytes_per_day;
-  out.sends_per_day = p.sends_per_day;
-  out.minimum_events = p.minimum_events;
-  out.consent = p.consent;
-  out.expires_ts = p.expires_ts;
-  out.graph = in.graph;
-}
-void write(const stream::EventDecl& in, TaskEventT& out) {
-  out.name = in.name;
-  write(in.kind, out.kind);
-  write(in.fields, out.fields);
-}
-void write(const CloudPhaseSpec& in, TaskCloudT& out) {
-  out.question = in.question;
-  out.module_ = in.module;
-  out.function = in.function;
-  out.answers = in.answers;
-  write(in.limits, out.limits);
-  out.heap_bytes = in.heap_bytes;
-}
-void write(const CallSpec& in, TaskCallT& out) {
-  out.function = in.function;
-  for (const CallType type : in.arguments) write(type, out.arguments.emplace_back());
-  write(in.returns, out.returns);
-  write(in.limits, out.limits);
-  out.keep = in.keep;
-}
-// A task that tries nothing again stores none.
-void write(const RetrySpec& in, std::unique_ptr<TaskRetryT>& out) {
-  if (in.attempts == 1) return;
-  out = std::make_unique<TaskRetryT>();
-  out->attempts = in.attempts;
-  out->first_delay_us = in.first_delay_us;
-  out->max_delay_us = in.max_delay_us;
-  out->factor = in.factor;
-  out->waiting = in.waiting;
-}
-// A task without a half for the server stores none.
-void write(const CloudPhaseSpec& in, std::unique_ptr<TaskCloudT>& out) {
-  if (in.question.empty()) return;
-  out = std::make_unique<TaskCloudT>();
-  write(in, *out);
-}
-template <class In, class Out>
-void write(const std::vector<In>& in, std::vector<std::unique_ptr<Out>>& out) {
-  for (const In& one : in) write(one, *out.emplace_back(std::make_unique<Out>()));
-}
-template <class In, class Out>
-void write(const In& in, std::unique_ptr<Out>& out) {
-  out = std::make_unique<Out>();
-  write(in, *out);
-}
-
-TaskManifestT values_of(const Manifest& m) {
-  TaskManifestT out;
-  out.version = kVersion;
-#define WALLE_MANIFEST_FIELD(member, stored, key) write(m.member, out.stored);
-#include "container/task/manifest_field.inc"
-  return out;
-}
 
 }  // namespace
 
@@ -261,24 +168,11 @@ Result<Manifest> read_manifest(std::string_view bytes) {
   if (bytes.size() < kLeastFlatBuffer || !VerifyTaskManifestBuffer(verifier))
     return damaged({"a damaged manifest of ", size});
   const TaskManifest& in = *GetTaskManifest(data);
-  if (in.version() != kVersion) return damaged({"a manifest of version ", in.version()});
+  if (in.version() != kManifestVersion) return damaged({"a manifest of version ", in.version()});
   Reader reader;
   Manifest out = reader.manifest(in);
   if (!reader.utf8()) return damaged("a manifest with a text that is not UTF-8");
   WALLE_TRY(verify_manifest(out));
-  return out;
-}
-
-Result<std::string> pack_manifest(const Manifest& manifest) {
-  WALLE_TRY(verify_manifest(manifest));
-  const TaskManifestT values = values_of(manifest);
-  flatbuffers::FlatBufferBuilder builder;
-  FinishTaskManifestBuffer(builder, TaskManifest::Pack(builder, &values));
-  std::string out(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
-  if (out.size() > kMaxManifestBytes)
-    return task_error({"a manifest of ", out.size(), " bytes"}, "at most 1 MiB",
-                      {"the manifest of task '", manifest.name, "'"},
-                      "declare less, or keep texts in resources");
   return out;
 }
 

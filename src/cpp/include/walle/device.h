@@ -154,6 +154,11 @@ WALLE_API walle_status_t walle_device_install_data(walle_device_t* device, const
 WALLE_API walle_status_t walle_device_call(walle_device_t* device, const char* task, const char* function,
                                            const walle_vm_value_t* arguments, size_t count, double timeout,
                                            walle_vm_result_t** result, walle_error_t* error);
+/* Sets values of a task's walle.params, a map by name, within what its [params] declare; one that is none
+ * goes back to its default. All or nothing, durable, from the task's next firing on; what is not named stays.
+ * A name or a value that the task does not declare is WALLE_ARGUMENT. */
+WALLE_API walle_status_t walle_device_set_params(walle_device_t* device, const char* task,
+                                                 const walle_vm_value_t* params, walle_error_t* error);
 /* What waits is dropped; the tables stay. */
 WALLE_API walle_status_t walle_device_remove(walle_device_t* device, const char* task, walle_error_t* error);
 /* What holds on this device - "charging", "unmetered", "idle" ... - and what tasks with `requires` wait for.

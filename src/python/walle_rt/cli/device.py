@@ -232,6 +232,8 @@ def _state(info: dict[str, Any]) -> str:
         parts.append(f"{info['waiting'] + info['in_flight'] + info['parked']} wait")
     if info["retrying"]:
         parts.append(f"{info['retrying']} wait to be tried again, the next at {info['next_retry']}")
+    if info["params"]:
+        parts.append(" ".join(f"{name}={value}" for name, value in info["params"].items()))
     if info["missing_facts"]:
         parts.append(f"waits for {', '.join(info['missing_facts'])}")
     if evicted := sum(trigger["evicted"] for trigger in info["triggers"]):

@@ -20,6 +20,7 @@ from . import task_expected
 from .console import emit_json, out, size_text
 from .exits import command
 from .options import Json
+from .param_values import given_params
 from .task_author import EXIT_TASK, Folder, plain
 
 if TYPE_CHECKING:
@@ -45,6 +46,10 @@ Consents = Annotated[
     list[str] | None,
     typer.Option("--consent", help="A consent that was given; default: all that are asked for."),
 ]
+Params = Annotated[
+    list[str] | None,
+    typer.Option("--param", help="NAME=VALUE of walle.params; default: what task.toml says."),
+]
 After = Annotated[str, typer.Option(help="Time that passes behind the last event, as 90s, 2h or 1d.")]
 Zone = Annotated[str, typer.Option(help="Time zone of daily and during, as Europe/Berlin.")]
 Sorted = Annotated[bool, typer.Option("--sort", help="Feed events in order of their times.")]
@@ -66,6 +71,7 @@ def test(
     events: Events = "",
     fact: Facts = None,
     consent: Consents = None,
+    param: Params = None,
     after: After = "0s",
     zone: Zone = "UTC",
     sort: Sorted = False,
@@ -87,6 +93,7 @@ def test(
             catalog,
             facts=fact,
             consents=consent,
+            params=given_params(task.spec.params, param or []),
             after_us=_duration(after),
             timeout_s=timeout,
             zone=zone,

@@ -341,6 +341,24 @@ class Device:
         """
         return info_of(self._native.task(name))
 
+    def set_params(self, task: str, params: Mapping[str, bool | int | float | str | None]) -> None:
+        """Set values that the task's code reads in ``walle.params``; durable when it returns.
+
+        They hold from the task's next firing on, over restarts and over versions that declare them alike.
+        After an error all are as before.
+
+        Args:
+            task: its name.
+            params: {name: value} within what ``[params]`` of its task.toml declares; None goes back to the
+                default, and what is not named stays as it is.
+
+        Raises:
+            ArgumentError: no such task, a name that it does not declare, a value of another type or outside
+                its bounds.
+            TaskError: the task's bundle does not open.
+        """
+        self._native.set_params(task, dict(params))
+
     def set_facts(self, **facts: bool) -> None:
         """What holds on this device - ``charging=True, unmetered=False`` - for tasks that require it.
 

@@ -68,6 +68,7 @@ class TaskResult(NumberedFiring):
         execute_us: likewise.
         postprocess_us: likewise.
         waited_us: from when the task had something to do to the begin of its first phase.
+        params: what walle.params gave it.
         attempt: 1, or of what is tried again 2, 3 ...
         retry_at: of a failure, when it is tried again, in microseconds since 1970; 0: it is not.
     """
@@ -82,6 +83,7 @@ class TaskResult(NumberedFiring):
     execute_us: int
     postprocess_us: int
     waited_us: int
+    params: dict[str, bool | int | float | str]
     attempt: int
     retry_at: int
 
@@ -133,6 +135,7 @@ class TaskInfo:
         priority: 0 to 9, which runs first.
         hot: whether it has an interpreter.
         heap_bytes: of that, at the end of its last call.
+        params: what walle.params gives its next firing, by name.
         missing_facts: what its ``requires`` names and does not hold.
         firings: done.
         failures: of them failed.
@@ -167,6 +170,7 @@ class TaskInfo:
     priority: int
     hot: bool
     heap_bytes: int
+    params: dict[str, bool | int | float | str]
     missing_facts: tuple[str, ...]
     firings: int
     failures: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ._firing import Firing, MatchEvent
 from ._folder import Task, check
 from ._mistakes import Mistake
-from ._spec import CallSpec, EventDecl, PhaseLimits, ResultTable, RetrySpec, TaskSpec
+from ._spec import CallSpec, EventDecl, ParamSpec, PhaseLimits, ResultTable, RetrySpec, TaskSpec
 
 __all__ = [
     "CallSpec",
@@ -16,6 +16,7 @@ __all__ = [
     "Firing",
     "MatchEvent",
     "Mistake",
+    "ParamSpec",
     "PhaseLimits",
     "ResultTable",
     "RetrySpec",

@@ -15,6 +15,8 @@ from ._read import Reader
 from ._spec import TaskSpec
 
 # Written as an import, but none.
+# Host calls that a table of task.toml lends.
+_DECLARED = {"walle.params"}
 _NOT_IMPORTED = {"__future__", "walle"}
 _ARGUMENTS = {"main": "event", "preprocess": "event", "execute": "inputs", "postprocess": "outputs, event"}
 _PHASES = tuple(_ARGUMENTS)
@@ -57,6 +59,7 @@ def check_code(
         if name not in cloud.modules:
             _check_fields(reader, spec, file, tree)
         used |= _check_calls(reader, spec, file, tree, calls)
+        _check_params(reader, spec, file, tree)
     _check_capabilities(reader, spec, library, calls, used if len(trees) == len(sources.modules) else None)
     return spec
 
@@ -283,7 +286,7 @@ def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, ca
         if not module:
             continue
         used.add(module)
-        if module in spec.host_calls or name == module:
+        if module in spec.host_calls or name == module or module in _DECLARED:
             continue
         declared = [call for call in spec.host_calls if call.startswith(module + ".")]
         # A module in bytecode may have names of its own; what it calls is then up to the device.
@@ -295,6 +298,24 @@ def _check_calls(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module, ca
                 Mistake(file, node.lineno, f"use of {name}", expected, f'add "{module}" there')
             )
     return used
+
+
+def _check_params(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module) -> None:
+    """Parameters that are read and not declared, as far as their names are in the text."""
+    aliases = dict(_walle_names(tree, {"walle.params"}))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript):
+            of, key = node.value, node.slice
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            of, key = node.func.value, node.args[0] if node.args else node.func
+        else:
+            continue
+        name = key.value if isinstance(key, ast.Constant) else None
+        if not isinstance(name, str) or name in spec.params or _dotted(of, aliases) != "walle.params":
+            continue
+        expected = "one of " + ", ".join(spec.params) if spec.params else "a parameter that [params] declares"
+        hint = one_of(name, spec.params, f"add [params.{name}] to task.toml")
+        reader.mistakes.append(Mistake(file, node.lineno, f"parameter '{name}'", expected, hint))
 
 
 def _walle_names(tree: ast.Module, modules: set[str]) -> Iterator[tuple[str, str]]:
@@ -337,7 +358,11 @@ def _check_capabilities(
             near = nearest(name, [*modules, *calls]) or nearest(name.rpartition(".")[0], modules)
             hint = f"did you mean '{near}'?" if near else "walle task vm lists what there is"
             reader.wrong(where, f"host call '{name}'", "one of " + ", ".join(sorted(modules)), hint)
-        elif used is not None and not any(m == name or name.startswith(m + ".") for m in used):
+        elif (
+            name not in _DECLARED
+            and used is not None
+            and not any(m == name or name.startswith(m + ".") for m in used)
+        ):
             reader.wrong(
                 where,
                 f"host call '{name}', which no file uses",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -132,6 +133,17 @@ def listing(kind: Kind, what: str, most: int = 256, *, distinct: bool = True) ->
     return Kind(f"a list of at most {most} {what}{', each once' if distinct else ''}", read)
 
 
+def _scalar(value: Any) -> bool | int | float | str:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Refused
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise Refused
+    if isinstance(value, bool | int | float | str):
+        return value
+    raise Refused
+
+
+SCALAR = Kind("true or false, a number or a text", _scalar)
 TEXT = Kind("a text", _text)
 YES = Kind("true or false", _yes)
 DURATION = Kind('a duration up to ten years, as "30d" (s, m, h, d)', _duration)

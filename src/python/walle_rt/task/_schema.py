@@ -284,6 +284,20 @@ _CALL = Table(
     },
 )
 
+PARAM_TYPES = k.choice("bool", "int", "float", "text")
+
+_PARAM = Table(
+    "A value that the code reads as `walle.params[NAME]` and that the application may set "
+    "([parameters](../concepts/params.md)). The key is its name.",
+    {
+        "type": Key(PARAM_TYPES, "of its values"),
+        "default": Key(k.SCALAR, "what it is unless somebody sets it"),
+        "min": Key(k.SCALAR, "the least it may be, of a number", None, "any"),
+        "max": Key(k.SCALAR, "the most it may be, of a number", None, "any"),
+        "one_of": Key(k.listing(k.SCALAR, "values", 64), "what it may be", [], "any"),
+    },
+)
+
 ROOT = Table(
     "",
     {
@@ -335,6 +349,7 @@ ROOT = Table(
             },
         ),
         "call": Named("What the application may ask.", k.name("function"), _CALL, most=32),
+        "params": Named("What the code reads in `walle.params`.", k.name("function"), _PARAM, most=64),
         "cloud": _CLOUD,
         "results": Named("Tables of results.", k.name("table"), _RESULTS, most=16),
         "egress": Named("Features that may leave.", k.name("feature"), _EGRESS, most=32),

@@ -60,6 +60,28 @@ class CloudPhaseSpec:
     heap_bytes: int = 256 << 20
 
 
+ParamValue = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class ParamSpec:
+    """A value that the code reads in ``walle.params``.
+
+    Attributes:
+        type: "bool", "int", "float" or "text".
+        default: what it is unless somebody sets it.
+        min: of a number; None: any.
+        max: likewise.
+        one_of: what else it may not be; empty: any.
+    """
+
+    type: str
+    default: ParamValue
+    min: ParamValue | None = None
+    max: ParamValue | None = None
+    one_of: tuple[ParamValue, ...] = ()
+
+
 @dataclass(frozen=True)
 class RetrySpec:
     """When a firing that the task's code failed is tried again.
@@ -127,6 +149,7 @@ class TaskSpec:
         graphs: {feature: resource of the operator graph whose rows it is}.
         requires: facts that execute waits for.
         breaker: failures in a row until the task is set aside.
+        params: what the code reads in walle.params, by name.
         retry: when a firing that failed is tried again.
         events: declarations by name.
         pages: that the triggers name.
@@ -167,6 +190,7 @@ class TaskSpec:
     cloud: CloudPhaseSpec | None = None
     calls: dict[str, CallSpec] = field(default_factory=dict)
     retry: RetrySpec = field(default_factory=RetrySpec)
+    params: dict[str, ParamSpec] = field(default_factory=dict)
 
     def catalog(self) -> Catalog:
         """The declared events, pages and states, beside what every catalogue has.
@@ -197,7 +221,7 @@ WHEN_FULL = ("coalesce", "drop_oldest", "drop_new")
 PAST = ("ignored", "warmed", "delivered")
 PHASES = ("preprocess", "execute", "postprocess")
 # Of TaskSpec's members, those that a manifest says in another form.
-_CONVERTED = {"triggers", "when_full", "past", "events", "cloud", "calls", "retry"}
+_CONVERTED = {"triggers", "when_full", "past", "events", "cloud", "calls", "retry", "params"}
 
 
 def _plain() -> list[str]:
@@ -247,6 +271,10 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
     )
     out["retry"] = astuple(spec.retry)
     types = _core.task.CALL_TYPES
+    out["params"] = [
+        (name, types.index(p.type), p.default, p.min, p.max, list(p.one_of))
+        for name, p in spec.params.items()
+    ]
     out["calls"] = [
         (
             name,
@@ -300,6 +328,10 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
             for name, kind, fields in given["events"]
         },
         retry=RetrySpec(*given["retry"]),
+        params={
+            name: ParamSpec(types[of], default, low, high, tuple(choices))
+            for name, of, default, low, high, choices in given["params"]
+        },
         calls={
             name: CallSpec(
                 tuple(types[kind] for kind in arguments), types[returns], PhaseLimits(*limits_of), keep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..stream import (
 from ..table import ColumnType
 from ._mistakes import one_of
 from ._read import Reader
+from ._schema import PARAM_TYPES
 from ._schema import PHASES as SECTIONS
 from ._spec import (
     PAST,
@@ -27,12 +29,14 @@ from ._spec import (
     CallSpec,
     CloudPhaseSpec,
     EventDecl,
+    ParamSpec,
     PhaseLimits,
     ResultTable,
     RetrySpec,
     TaskSpec,
 )
 
+LONGEST_PARAM = 1024  # bytes of a text, as src/cpp/container/task/param_spec.h has it
 _BUILT_IN = {name: kind for name, kind, _ in Catalog().events}
 
 
@@ -71,7 +75,11 @@ def spec_of(reader: Reader) -> TaskSpec:
         pages=v["catalog"]["pages"],
         states=v["catalog"]["states"],
         calls={name: _call(table) for name, table in v["call"].items()},
+        params=dict(_params(reader)),
     )
+    if spec.params and "walle.params" not in spec.host_calls:
+        # What is declared may be read.
+        spec = replace(spec, host_calls=[*spec.host_calls, "walle.params"])
     spec = replace(spec, cloud=_cloud(reader, spec), retry=_retry(reader))
     spec.triggers.update(_triggers(reader, spec))
     return spec
@@ -143,6 +151,55 @@ def _cloud(reader: Reader, spec: TaskSpec) -> CloudPhaseSpec | None:
         PhaseLimits(given["wall_ms"], given["cpu_ms"]),
         given["heap_bytes"],
     )
+
+
+def _params(reader: Reader) -> Iterator[tuple[str, ParamSpec]]:
+    for name, given in reader.values["params"].items():
+        if given["type"] is None or given["default"] is None:
+            continue
+        kind = PARAM_TYPES.choices[given["type"]]
+        bounds = {key: given[key] for key in ("min", "max") if given[key] is not None}
+        wrong = [key for key, value in bounds.items() if kind not in ("int", "float") or not _is(value, kind)]
+        wrong += ["one_of"] * (kind == "bool" or not all(_is(one, kind) for one in given["one_of"]))
+        wrong += ["default"] * (not _is(given["default"], kind))
+        if kind == "bool" and not given["one_of"]:
+            wrong = [key for key in wrong if key != "one_of"]
+        for key in wrong:
+            shown = given[key]
+            reader.wrong(
+                ("params", name, key),
+                f"{key} = {shown!r} of a {kind}",
+                f"what fits type {kind}",
+                "change one",
+            )
+        if wrong:
+            continue
+        low, high = (_as(kind, given[key]) for key in ("min", "max"))
+        choices = tuple(_as(kind, one) for one in given["one_of"])
+        spec = ParamSpec(kind, _as(kind, given["default"]), low, high, choices)
+        if (spec.one_of and spec.default not in spec.one_of) or not _between(spec):
+            expected = "a value within min, max and one_of"
+            reader.wrong(("params", name, "default"), f"default = {spec.default!r}", expected, "change one")
+            continue
+        yield name, spec
+
+
+def _as(kind: str, value: Any) -> Any:
+    """An int is a float, too."""
+    return float(value) if kind == "float" and value is not None else value
+
+
+def _is(value: Any, kind: str) -> bool:
+    if isinstance(value, bool) or kind == "bool":
+        return isinstance(value, bool) and kind == "bool"
+    if kind == "text":
+        return isinstance(value, str) and len(value.encode()) <= LONGEST_PARAM
+    return isinstance(value, int if kind == "int" else int | float)
+
+
+def _between(spec: ParamSpec) -> bool:
+    low, high, value = spec.min, spec.max, spec.default
+    return (low is None or low <= value) and (high is None or value <= high)  # type: ignore[operator]
 
 
 def _retry(reader: Reader) -> RetrySpec:

@@ -1,0 +1,48 @@
+"""NAME=VALUE of the command line as values of a task's parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from ..errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ..task import ParamSpec
+
+Value = bool | int | float | str
+
+
+def given_params(specs: Mapping[str, ParamSpec], given: Iterable[str]) -> dict[str, Value]:
+    """What ``--param`` names, of the types that the task declares; the device checks the rest.
+
+    Raises:
+        ArgumentError: no NAME=VALUE, a name that is not declared, a text that is no value of its type.
+    """
+    out: dict[str, Value] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        if not equals:
+            raise _wrong(each, "NAME=VALUE")
+        if name not in specs:
+            known = "one of " + ", ".join(specs) if specs else "a task that declares [params]"
+            raise _wrong(f"parameter '{name}'", known)
+        out[name] = _value(specs[name].type, name, text)
+    return out
+
+
+def _value(kind: str, name: str, text: str) -> Value:
+    if kind == "text":
+        return text
+    if kind == "bool":
+        if text in ("true", "false"):
+            return text == "true"
+        raise _wrong(f"{name}={text}", "true or false")
+    try:
+        return int(text) if kind == "int" else float(text)
+    except ValueError:
+        raise _wrong(f"{name}={text}", f"a value of type {kind}") from None
+
+
+def _wrong(given: str, expected: str) -> ArgumentError:
+    return ArgumentError.of(given, expected, "--param", "write --param threshold=0.5")
