@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.fault.stream_damage import KINDS, damage, in_child
+from tests.fault.stream_damage import KINDS, damage, in_batches, in_child
 
 from walle_rt.device import Device
 from walle_rt.errors import Error
@@ -262,7 +262,7 @@ def hurt(path: Path, kind: str, bit: int, rng: random.Random) -> str:
     return f"bit {bit}"
 
 
-def run_cases(batch: list[Damage], seed: int, results: Path, whole: Path, left: Left, scratch: Path) -> None:
+def run_cases(batch: list[Damage], results: Path, seed: int, whole: Path, left: Left, scratch: Path) -> None:
     with results.open("a") as out:
         for n, name, kind, bit in batch:
             copy = scratch / f"case{n}"
@@ -297,22 +297,8 @@ def run(
         )
         waiting = [*plan(whole / "device", cases), *(plan_bits(whole / "device", stride) if stride else ())]
         count = len(waiting)
-        while waiting:
-            batch, waiting = waiting[:CASES_PER_CHILD], waiting[CASES_PER_CHILD:]
-            results = folder / "results"
-            results.write_text("")
-            status = in_child(partial(run_cases, batch, seed, results, whole, left, folder))
-            done = [json.loads(line) for line in results.read_text().splitlines()]
-            for line in done:
-                found.update(line["wrong"])
-                if line["wrong"]:
-                    say(str(line))
-            if status == 0:
-                continue
-            # The child died in the case after those it told of: that one is counted, the rest run again.
-            found["crash"] += 1
-            say(f"crash (status {status}) in case {batch[len(done)]}")
-            waiting = batch[len(done) + 1 :] + waiting
+        work = partial(run_cases, seed=seed, whole=whole, left=left, scratch=folder)
+        in_batches(waiting, CASES_PER_CHILD, work, folder / "results", found, say)
     return count, found
 
 

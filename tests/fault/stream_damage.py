@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from walle_rt.errors import Error
 from walle_rt.stream import (
@@ -320,7 +321,33 @@ def plan(templates: list[Path], cases: int, seed: int) -> Iterator[tuple[int, Pa
         yield n, template, names[turn % len(names)], KINDS[turn // len(names) % len(KINDS)]
 
 
-def run_cases(batch: list[tuple[int, Path, str, str]], seed: int, results: Path, folder: Path) -> None:
+def in_batches(
+    waiting: list[Any],
+    size: int,
+    work: Callable[[list[Any], Path], None],
+    results: Path,
+    found: Counter[str],
+    say: Callable[[str], None],
+) -> None:
+    """``work(batch, results)`` in a child each, which writes a line of JSON per case that is done."""
+    while waiting:
+        batch, waiting = waiting[:size], waiting[size:]
+        results.write_text("")
+        status = in_child(partial(work, batch, results))
+        done = [line for line in map(json.loads, results.read_text().splitlines()) if "wrong" in line]
+        for line in done:
+            found.update(line["wrong"])
+            if line["wrong"]:
+                say(str(line))
+        if status == 0:
+            continue
+        # The child died in the case after those it told of: that one is counted, the rest run again.
+        found["crash"] += 1
+        say(f"crash (status {status}) in case {batch[len(done)]}")
+        waiting = batch[len(done) + 1 :] + waiting
+
+
+def run_cases(batch: list[tuple[int, Path, str, str]], results: Path, seed: int, folder: Path) -> None:
     with results.open("a") as out:
         for n, template, name, kind in batch:
             print(json.dumps({"case": n}), file=out, flush=True)
@@ -346,23 +373,8 @@ def run(cases: int = 1000, seed: int = 0, say: Callable[[str], None] = lambda _:
         templates.append(folder / "processor")
         assert in_child(partial(build_processor, templates[-1])) == 0, "the processor could not be built"
         waiting = list(plan(templates, cases, seed))
-        while waiting:
-            batch, waiting = waiting[:CASES_PER_CHILD], waiting[CASES_PER_CHILD:]
-            results = folder / "results"
-            results.unlink(missing_ok=True)
-            status = in_child(partial(run_cases, batch, seed, results, folder))
-            lines = [json.loads(line) for line in results.read_text().splitlines()]
-            done = [line for line in lines if "wrong" in line]
-            for line in done:
-                found.update(line["wrong"])
-                if line["wrong"]:
-                    say(str(line))
-            if status == 0:
-                continue
-            # The child died in the case after those it told of: that one is counted, the rest run again.
-            found["crash"] += 1
-            say(f"crash (status {status}) in case {batch[len(done)]}")
-            waiting = batch[len(done) + 1 :] + waiting
+        work = partial(run_cases, seed=seed, folder=folder)
+        in_batches(waiting, CASES_PER_CHILD, work, folder / "results", found, say)
     return found
 
 
