@@ -211,3 +211,30 @@ def test_an_attached_set_matches_what_is_appended(tmp_path: Path) -> None:
         triggers.detach(log)
         log.append("buy", contents={"item": 1}, ts=T0 + 200)
         assert triggers.take() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "events", "fires_at"),
+    [
+        ("!x ~ a scope by(page, item)", [("b", 1), ("x", None), ("a", 1)], []),
+        ("!x ~ a scope by(page, item)", [("x", None), ("b", 1), ("a", 1)], [3]),
+        ("b !x ~ a scope by(page, item)", [("b", 1), ("x", None), ("a", 1)], []),
+        ("count(a) >= 2 scope by(page, item)", [("a", 1), ("a", None)], [2]),
+        ("count(a) >= 2 scope by(page, item)", [("a", None), ("a", 1)], []),
+    ],
+)
+def test_an_event_without_the_key_is_of_every_key_that_has_begun(
+    text: str, events: list[tuple[str, int | None]], fires_at: list[int]
+) -> None:
+    catalog = Catalog().page("home")
+    for name in "abx":
+        catalog.declare(name, fields={"item": ColumnType.INT})
+    triggers = TriggerSet(catalog)
+    triggers.add("t", text)
+    fired = []
+    for second, (name, item) in enumerate(events, 1):
+        contents = None if item is None else {"item": item}
+        at = T0 + second * 1_000_000
+        fired += triggers.step(name, "home", contents, ts=at, seq=second, page_instance=1)
+    fired += triggers.advance(T0 + 100 * 1_000_000)
+    assert [(firing.ts - T0) // 1_000_000 for firing in fired] == fires_at

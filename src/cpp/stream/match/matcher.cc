@@ -84,15 +84,13 @@ void Matcher::count_in(Group& g, Partition& p, const Event& e, uint16_t page) {
   const bool ends = kind == EventKind::page_exit && (g.scope == Scope::page || g.by.page);
   const auto visit = [&](Partition& p, bool begins) {
     step_in(g, p, e, page, begins);
+    if (!begins) count_in(g, p, e, page);
     if (ends) g.partitions.close(p);
   };
   if (key.key) return visit(*partition_for(g, key.key, key.outer), true);
   if (!key.outer) return;
   for (Partition& p : g.partitions)
-    if (p.taken && p.outer == key.outer) {
-      count_in(g, p, e, page);
-      visit(p, false);
-    }
+    if (p.taken && p.outer == key.outer) visit(p, false);
 }
 
 void Matcher::step(const Event& e, FiringSink& sink) {
