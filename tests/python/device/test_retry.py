@@ -222,6 +222,22 @@ def test_another_version_goes_on_with_them_and_a_removed_task_has_none(opened: O
     assert device.task("again").retrying == 0 and at(device, 1000) == [(-5, 2), (5, 2)]
 
 
+def test_they_outlive_the_list_of_tasks(opened: Open, folder: Make, tmp_path: Path) -> None:
+    """What waits when both copies are damaged is tried again once the task is installed again."""
+    device = by_hand(opened)
+    device.install(folder())
+    tap(device, 1)
+    where = device.path
+    device.close()
+    for copy in ("tasks.wals", "tasks.wals.mirror"):
+        (where / copy).write_bytes(b"nothing of ours")
+    device = by_hand(opened)
+    assert [loss.what for loss in device.losses()] == ["tasks"] and device.tasks() == {}
+    device.install(folder())
+    assert device.task("again").retrying == 1
+    assert at(device, 10) == [(-1, 2), (1, 2)]
+
+
 def test_a_task_that_is_set_aside_keeps_them(opened: Open, folder: Make) -> None:
     device = by_hand(opened)
     device.install(folder(breaker=1))

@@ -140,6 +140,9 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
                       .set_aside = "",
                       .params = before ? before->params : vm::Map()};
   (void)params_that_fit(*version, entry.params);
+  // What was removed before it ended may have left something behind. Of a registry that is lost nobody knows
+  // what was removed: what waits is kept.
+  if (!before && !registry_->lost()) WALLE_TRY(commits_->forget_retries(name));
   Status put = registry_->put(name, entry);
   if (put.ok() && !has_triggers(*version)) {
     put = put_triggers(*version);
@@ -151,8 +154,6 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
     return put.take_error();
   }
   keep_features(version->manifest);
-  // What was removed before it ended may have left something behind.
-  if (!before) WALLE_TRY(commits_->forget_retries(name));
   // Installed anew, it begins anew.
   marks_->release(name);
   adopt(version, entry);
