@@ -29,18 +29,29 @@ wall_ms = 60000
 [call.taxed]
 arguments = ["float", "tensor"]
 returns = "float"
+[call.discount]
+returns = "float"
+[params.discount]
+type = "float"
+default = 0.5
+max = 0.75
 [results.sales]
 columns = {{ price = "int", name = "text" }}
 [events.buy]
 fields = {{ price = {{ type = "int", sensitivity = "open" }}, name = "text" }}
 """
 MAIN = """
+import walle
+
 def main(event):
     fields = event["fields"]
     return {{"price": fields["price"] + {more}, "name": fields["name"]}}
 
 def taxed(price, rates):
     return price * (1 + float(rates.sum()))
+
+def discount():
+    return walle.params["discount"]
 """
 
 
@@ -81,4 +92,4 @@ def test_a_program_without_python_runs_a_task(program: Path, tmp_path: Path) -> 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 46 and "FAILED" not in done.stdout
+    assert done.stdout.count("ok  ") == 51 and "FAILED" not in done.stdout

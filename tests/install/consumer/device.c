@@ -120,6 +120,47 @@ static void asks(walle_device_t* device) {
   walle_vm_buffer_free(buffer);
 }
 
+static double discount(walle_device_t* device) {
+  walle_error_t error;
+  walle_vm_result_t* result = NULL;
+  double out = -1;
+  if (fine(walle_device_call(device, "shop", "discount", NULL, 0, 10, &result, &error), &error))
+    out = walle_vm_result_value(result)->as.real;
+  walle_vm_result_free(result);
+  return out;
+}
+
+/* A name and its value, as walle_device_set_params() takes them. */
+static void sets_parameters(walle_device_t* device) {
+  walle_error_t error;
+  walle_vm_value_t map, items[2];
+  memset(&map, 0, sizeof map);
+  memset(items, 0, sizeof items);
+  items[0].kind = WALLE_KIND_STR;
+  items[0].as.text = "discount";
+  items[0].size = strlen("discount");
+  items[1].kind = WALLE_KIND_FLOAT;
+  items[1].as.real = 0.25;
+  map.kind = WALLE_KIND_MAP;
+  map.as.items = items;
+  map.size = 1;
+  promise(discount(device) == 0.5, "a parameter has its default");
+  promise(fine(walle_device_set_params(device, "shop", &map, &error), &error) && discount(device) == 0.25,
+          "and then what is set");
+  items[1].as.real = 0.8;
+  promise(walle_device_set_params(device, "shop", &map, &error) == WALLE_ARGUMENT &&
+              strstr(error.message, "discount") != NULL && discount(device) == 0.25,
+          "a value beyond its most is refused");
+  items[0].as.text = "discoun";
+  items[0].size = strlen("discoun");
+  promise(walle_device_set_params(device, "shop", &map, &error) == WALLE_ARGUMENT &&
+              strstr(error.message, "discount") != NULL,
+          "so is another name, and the near one named");
+  promise(walle_device_set_params(device, "shop", &items[1], &error) == WALLE_ARGUMENT &&
+              walle_device_set_params(device, "shop", NULL, &error) == WALLE_ARGUMENT,
+          "and what is no map");
+}
+
 static void records_and_reads(char** arguments) {
   static const walle_field_t fields[] = {{"price", WALLE_COLUMN_INT, WALLE_OPEN},
                                          {"name", WALLE_COLUMN_TEXT, WALLE_PERSONAL}};
@@ -168,6 +209,7 @@ static void records_and_reads(char** arguments) {
           "the device knows its task");
   walle_device_tasks_free(tasks);
   asks(device);
+  sets_parameters(device);
   promise(fine(walle_device_set_fact(device, "charging", 1, &error), &error), "a fact is set");
   promise(fine(walle_device_set_local_time(device, &tokyo, 1, &error), &error), "local time is set");
   promise(fine(walle_device_set_local_time(device, NULL, 0, &error), &error), "and is the host's again");
