@@ -8,4 +8,7 @@ target_compile_options(walle_stream_match PRIVATE $<$<CONFIG:Release>:-O3>)
 walle_room(stream/operators USES stream/trigger)
 walle_room(stream/graph SMALL USES stream/operators SCHEMAS graph)
 walle_room(stream/processor USES stream/match)
+# All of it but what an event goes through.
+walle_cold(stream/processor processor_checkpoint processor_install processor_open processor_past
+  processor_state)
 walle_room(stream/egress SMALL USES stream/operators)

@@ -59,6 +59,14 @@ function(walle_reuse_headers target from)
   endif()
 endfunction()
 
+# Files of a room that are compiled for size, each by itself.
+function(walle_cold folder)
+  foreach(file IN LISTS ARGN)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/${folder}/${file}.cc PROPERTIES
+      SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+  endforeach()
+endfunction()
+
 function(walle_room folder)
   cmake_parse_arguments(ARG "SMALL;LOOPS;APART" "" "HEADERS;USES;SCHEMAS;LIBS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})

@@ -6,7 +6,8 @@
 *Kills.* A child records events into a Device with several tasks: one that stores a row for every event, one
 over pairs that fails now and then, one over time that passes, one of three phases. The parent kills it and
 starts the next. In the end every accepted event must be in the log, and the tables must hold what a processor
-that is never killed says: of every firing that did not fail one row, under its number.
+that is never killed says: of every firing that did not fail one row, under its number. Two tasks count such
+firings in their state, which must say the same.
 
 *Replaces.* While events flow, a task of three phases is replaced again and again by another version. No
 firing may be lost or doubled, no row may have phases of two versions, patterns begun under one version must
@@ -58,6 +59,8 @@ columns = {{ number = "int", seq = "int", a = "int", b = "int", c = "int" }}
 max_bytes = "1G"
 [limits]
 heap_bytes = "8M"
+[capabilities]
+host_calls = ["walle.kv"]
 """
 TRIGGERS: dict[str, dict[str, str]] = {
     "each": {"all": "mark"},
@@ -66,13 +69,20 @@ TRIGGERS: dict[str, dict[str, str]] = {
     "phased": {"odd": "mark[n % 2 == 1] ~ mark[n % 2 == 0]", "late": "mark[n % 11 == 3]"},
 }
 ROW = '{"number": event["number"], "seq": event["seq"], "a": 0, "b": 0, "c": 0}'
+# Firings that did not fail, in the task's state.
+COUNTS = """
+import walle
+def main(event):
+    count = walle.kv.get("count", 0) + 1
+    walle.kv.put("count", count)
+"""
 SOURCES = {
-    "each": f"def main(event):\n    return {ROW}\n",
-    "pairs": (
-        "def main(event):\n"
+    "each": f"{COUNTS}    return dict({ROW}, c=count)\n",
+    "pairs": COUNTS
+    + (
         f'    if event["number"] % {FAILS} == 0:\n'
         '        raise ValueError("every so often")\n'
-        f"    return {ROW}\n"
+        f"    return dict({ROW}, c=count)\n"
     ),
     "quiet": f"def main(event):\n    return {ROW}\n",
     "phased": """
@@ -167,6 +177,8 @@ def stored(directory: Path) -> dict[str, list[tuple[int, int]]]:
             assert info.dropped == 0 and info.status == "idle", f"task {name}: {info}"
             columns = device.results(name).columns()
             rows[name] = [(int(a), int(b)) for a, b in zip(columns["number"], columns["seq"], strict=True)]
+            if SOURCES[name].startswith(COUNTS):
+                assert columns["c"].tolist() == list(range(1, len(rows[name]) + 1)), f"task {name}: its state"
     return rows
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import sys
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from build_model import model
 from onnx.helper import make_node
 
 import walle_rt
+from walle_rt.device import Device
 from walle_rt.results import ResultStore
 from walle_rt.stream import (
     Batch,
@@ -311,7 +313,7 @@ def test_commits_and_result_tables(tmp_path: Path) -> None:
         assert r.text() == "shop.rows" and r.take("Q") == len(found) + 1
         count, columns = r.take("I"), r.take("H")
         found += rows_of(r.bytes(r.take("I")), columns, count)
-        assert r.take("I") == 0 and r.done()
+        assert (r.take("I"), r.take("I")) == (0, 0) and r.done()
     assert found == [result(n) for n in range(6)]
     (file,) = (tmp_path / "tables").glob("*.wtab")
     assert file.name == f"shop.rows.{1:016x}-{6:016x}.wtab"
@@ -701,7 +703,49 @@ def test_task_file_and_state(tmp_path: Path) -> None:
         isolate.call("f")
     state = entries((tmp_path / "state").read_bytes())
     r = Reader(state["k"])
-    assert value(r) == kept and r.done()
+    assert r.take("q") == 0 and value(r) == kept and r.done()
+
+
+STATE_TOML = """
+task = {name = "keeper", version = "1.0.0"}
+triggers = {did = "do"}
+entry = {main = "main"}
+capabilities = {host_calls = ["walle.kv"]}
+events.do.fields = {}
+call.leave = {}
+"""
+STATE_MAIN = """
+import walle
+def main(event):
+    pass
+def leave():
+    walle.kv.put("b", 2)
+    walle.kv.put("a", "x", ttl=1000)
+    walle.kv.put("gone", 1, ttl=1e-6)
+"""
+
+
+def test_state_map(tmp_path: Path) -> None:
+    from walle_rt.vm import VM
+
+    if not VM.available("device"):
+        pytest.skip("no VM library")
+    (tmp_path / "task").mkdir()
+    (tmp_path / "task" / "task.toml").write_text(STATE_TOML)
+    (tmp_path / "task" / "main.py").write_text(STATE_MAIN)
+    with Device(tmp_path / "device") as device:
+        device.install(tmp_path / "task")
+        device.call("keeper", "leave")
+    r = Reader(mirrored(tmp_path / "device" / "kv" / "keeper", b"SMAP")[1])
+    assert (r.take("Q"), r.take("I")) == (1, 2)
+    found = {}
+    for _ in range(2):
+        key, size = r.take("I"), r.take("I")
+        name, bytes_ = r.bytes(key).decode(), Reader(r.bytes(size))
+        found[name] = (bytes_.take("q"), value(bytes_))
+        assert bytes_.done()
+    assert r.done() and list(found) == ["a", "b"] and found["b"] == (0, 2)
+    assert found["a"][1] == "x" and abs(found["a"][0] / 1e6 - time.time() - 1000) < 600
 
 
 def test_the_page_of_mirrored_files_names_every_kind() -> None:

@@ -32,6 +32,13 @@ class KeyValue {
   // Whether the key was there.
   Result<bool> erase(const std::string& key);
   std::vector<std::string> keys(const std::string& prefix) const;
+  // In order of keys, from `from` on, until it returns false. `visit` must not ask the map.
+  template <class Visit>
+  void each(const std::string& from, Visit&& visit) const {
+    const std::lock_guard guard(lock_);
+    for (auto it = entries_.lower_bound(from); it != entries_.end(); ++it)
+      if (!visit(it->first, it->second)) return;
+  }
   // Of the file as it is now.
   size_t bytes() const;
 

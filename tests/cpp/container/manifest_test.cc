@@ -185,7 +185,9 @@ TEST(Manifest, BoundsAreInclusive) {
   Manifest m = whole();
   m.queue = stream::kMaxQueue;
   m.breaker = kMaxBreaker;
-  m.state_bytes = m.log_bytes = m.heap_bytes = kMaxTaskBytes;
+  m.log_bytes = m.heap_bytes = kMaxTaskBytes;
+  m.state_bytes = kMaxStateBytes;
+  m.state_keys = kMaxStateKeys;
   m.priority = 0;
   m.name = m.features[0].policy.task = std::string(64, 'a');
   EXPECT_TRUE(verify_manifest(m).ok()) << verify_manifest(m).error().message();

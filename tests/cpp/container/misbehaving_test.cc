@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "container/device_case.h"
+#include "container/host/value_codec.h"
 
 namespace walle::container {
 namespace {
@@ -262,11 +263,11 @@ TEST_F(MisbehavingTest, CloseStopsWhatDoesNotEndAndItRunsAgain) {
   options_.grace_ms = 50;
   open();
   Manifest m = with_table(manifest("long"));
-  install(
-      m,
-      "import walle\ndef main(event):\n    walle.log.info('in')\n"
-      "    if not walle.kv.get('stopped'):\n        walle.kv.put('stopped', True)\n        while True: pass\n"
-      "    return {'item': event['fields']['item']}\n");
+  install(m,
+          "import walle\ndef main(event):\n    walle.log.info('in')\n"
+          "    walle.kv.put('begun', True)\n"
+          "    while not walle.kv.get('stopped'): pass\n"
+          "    return {'item': event['fields']['item']}\n");
   tap(1);
   for (;;) {
     const std::lock_guard lock(lines_lock_);
@@ -276,6 +277,16 @@ TEST_F(MisbehavingTest, CloseStopsWhatDoesNotEndAndItRunsAgain) {
   ASSERT_TRUE(core_->close().ok());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));  // it has 60
   core_.reset();
+  {
+    auto commits = Commits::open(*env_, dir_, options_.commits);
+    ASSERT_TRUE(commits.ok()) << commits.error().message();
+    auto map = (*commits)->maps().open("long");
+    ASSERT_TRUE(map.ok());
+    EXPECT_EQ((*map)->size(), 0u);  // it was stopped before it was done
+    Commit flag{.task = "", .number = 0, .rows = {}, .sends = {}, .state = {}};
+    flag.state.push_back({"long", "stopped", std::string(8, '\0') + *encode_value(vm::Value(true))});
+    ASSERT_TRUE((*commits)->commit(flag).ok());
+  }
   open();
   ASSERT_TRUE(core_->wait_idle(kPatienceUs));
   EXPECT_EQ(items("long"), std::vector<int64_t>{1});

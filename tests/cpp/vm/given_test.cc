@@ -71,8 +71,8 @@ TEST_F(Given, ContextsDoNotMix) {
   ASSERT_TRUE(tasks[1]->call("main", "f", {Value("b")}).ok());
   EXPECT_EQ(lines[0], std::vector<std::string>{"a"});
   EXPECT_EQ(lines[1], std::vector<std::string>{"b"});
-  EXPECT_EQ(states[0]->keys(""), std::vector<std::string>{"a"});
-  EXPECT_EQ(states[1]->keys(""), std::vector<std::string>{"b"});
+  EXPECT_EQ(*states[0]->keys({}), std::vector<std::string>{"a"});
+  EXPECT_EQ(*states[1]->keys({}), std::vector<std::string>{"b"});
 }
 
 TEST_F(Given, LimitsThatCannotBeAreErrors) {

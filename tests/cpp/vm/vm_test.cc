@@ -164,7 +164,7 @@ TEST_F(VmTest, LogsAndState) {
   const Outcome outcome = task->call("main", "f", {});
   ASSERT_TRUE(outcome.ok()) << outcome.failure->text();
   EXPECT_EQ(lines, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(state->keys(""), std::vector<std::string>{"k"});
+  EXPECT_EQ(*state->keys({}), std::vector<std::string>{"k"});
 }
 
 TEST_F(VmTest, PoolHandsOverWarmIsolates) {

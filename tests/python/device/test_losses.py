@@ -95,6 +95,8 @@ def test_a_list_of_tasks_that_is_lost_keeps_what_it_named(used: Path, folder: Fo
 
 def test_the_state_of_a_task(used: Path) -> None:
     spoil(used / "kv" / "shop")
+    assert told(used) == []  # one of two copies
+    spoil(used / "kv" / "shop.mirror")
     with Device(used) as device:
         device.record("buy", contents={"price": 8})
         assert device.wait(PATIENCE_S)

@@ -54,7 +54,7 @@ def test_arguments_may_come_by_name(vm: VM, bundle: TaskBundle) -> None:
         ("walle.kv.get(name='k')", "TypeError", "walle.kv.get has no parameter 'name'"),
         ("walle.kv.get('k', key='k')", "TypeError", "walle.kv.get got 'key' twice"),
         ("walle.kv.put(value=1)", "TypeError", "walle.kv.put needs 'key'"),
-        ("walle.kv.put('k')", "TypeError", "walle.kv.put takes 2 to 2 arguments, got 1"),
+        ("walle.kv.put('k')", "TypeError", "walle.kv.put takes 2 to 3 arguments, got 1"),
         ("walle.kv.get(1)", "TypeError", "argument 1 of type int"),
         ("walle.engine.load('absent')", "KeyError", "resource 'absent'"),
         ("walle.kv.put('k', walle.Tensor([1.0]))", "ValueError", "a value with a tensor"),

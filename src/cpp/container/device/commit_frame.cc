@@ -5,6 +5,7 @@ namespace walle::container {
 namespace {
 // What one takes at least, for counts that are read from a file.
 constexpr size_t kLeastRows = 4 + 8 + 4 + 2 + 4;
+constexpr size_t kLeastChange = 4 + 4 + 1;
 constexpr size_t kLeastSend = 4 + 8 + 1 + 8 + 8 + 3 * 4;
 
 FrameRows read_rows(base::ByteReader& in) {
@@ -32,6 +33,14 @@ FrameIn::Send read_send(base::ByteReader& in) {
   s.permit.entry.bytes = static_cast<int64_t>(s.permit.bytes.size());
   return s;
 }
+
+store::StateChange read_change(base::ByteReader& in) {
+  store::StateChange c;
+  c.map = in.text();
+  c.key = in.text();
+  if (in.flag()) c.value = in.text();
+  return c;
+}
 }  // namespace
 
 std::string acknowledge_frame(std::string_view stream, uint64_t seq) {
@@ -54,6 +63,7 @@ bool read_frame(std::string_view bytes, FrameIn& out) {
   if (out.kind != FrameKind::commit) return in.done();
   for (uint32_t n = in.count(kLeastRows); n > 0 && in.ok(); --n) out.rows.push_back(read_rows(in));
   for (uint32_t n = in.count(kLeastSend); n > 0 && in.ok(); --n) out.sends.push_back(read_send(in));
+  for (uint32_t n = in.count(kLeastChange); n > 0 && in.ok(); --n) out.state.push_back(read_change(in));
   if (in.ok() && !in.done()) {
     out.retried = in.get<uint64_t>();
     out.retry = in.text();

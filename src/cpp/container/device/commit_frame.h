@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "store/state_map.h"
 #include "store/table_row.h"
 #include "stream/egress/outbox.h"
 #include "stream/egress/permit.h"
@@ -36,6 +37,7 @@ struct FrameOut {
   uint64_t number = 0;
   std::vector<FrameRows> rows;
   std::vector<FrameSend> sends;
+  std::vector<store::StateChange> state;
   // A firing that waits to be tried again, or no more: its number, and Retries::pack() or nothing. 0: none.
   uint64_t retried = 0;
   std::string_view retry;
@@ -72,6 +74,13 @@ void put_frame(const FrameOut& f, Writer& w) {
     text(s.permit->entry.feature);
     text(s.permit->bytes);
     if (asks) text(s.permit->package);
+  }
+  w.put(static_cast<uint32_t>(f.state.size()));
+  for (const store::StateChange& c : f.state) {
+    text(c.map);
+    text(c.key);
+    w.put(static_cast<uint8_t>(c.value.has_value()));
+    if (c.value) text(*c.value);
   }
   if (f.retried == 0) return;
   w.put(f.retried);
@@ -118,6 +127,7 @@ struct FrameIn {
     stream::Permit permit;
   };
   std::vector<Send> sends;
+  std::vector<store::StateChange> state;
   uint64_t retried = 0;
   std::string_view retry;
 };

@@ -40,6 +40,9 @@ Status Commits::compose(const Commit& c) {
   f.sends.clear();
   f.retried = c.retried;
   f.retry = c.retry;
+  f.state.clear();
+  for (const Commit::Change& change : c.state)
+    f.state.push_back({.map = change.map, .key = change.key, .value = change.value});
   if (c.number > 0) {
     const auto known = settled_.find(c.task);
     if (known != settled_.end() && c.number <= known->second)
@@ -111,6 +114,7 @@ Result<uint64_t> Commits::commit(const Commit& c) {
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameSend& s : f.sends) apply_send(number, s.seq, *s.permit);
   if (f.retried != 0) retries_.change(f.task, f.retried, f.retry);
+  maps_->apply(number, f.state);
   if (c.number > 0) settled_[c.task] = c.number;
   for (const FrameSend& s : f.sends) trace_send(s);
   if (!f.sends.empty()) {
@@ -231,12 +235,14 @@ Status Commits::checkpoint() {
   const uint64_t number = journal_->last_seq();
   stream::LedgerStep ledger = gate_->begin_checkpoint(number);
   const stream::OutboxStep outbox = outbox_->begin_checkpoint(number, journal_->capacity() / kLeastRecord);
+  store::StateMaps::Step maps = maps_->begin_checkpoint(number, now_us());
   const store::StateFile::Changes state = state_changes(number);
   lock.unlock();
   // Each that is done is done: an error of a later one leaves frames that the earlier ones pass over.
   Status status = tables_->checkpoint(number, journal_->capacity() / kLeastRow);
   if (Status s = gate_->checkpoint(std::move(ledger)); !s.ok()) status = std::move(s);
   if (Status s = outbox_->checkpoint(outbox); !s.ok()) status = std::move(s);
+  if (Status s = maps_->checkpoint(std::move(maps)); !s.ok()) status = std::move(s);
   WALLE_TRY(std::move(status));
   WALLE_TRY(state_->apply(state));
   WALLE_TRY(journal_->release(number));

@@ -1,5 +1,6 @@
 // Commits: the redo journal of a device: everything that one finished firing leaves - result rows, permitted
-// sends, and that it is done - in one frame, which is accepted whole or not at all.
+// sends, changes of the task's state, and that it is done - in one frame, which is accepted whole or not at
+// all.
 //
 // commit() survives kill -9 when it returns, and a power loss behind the next sync(); what the outbox gives
 // to a reader is always synced first. Tables, ledger and outbox apply frames in order and each remembers the
@@ -23,6 +24,7 @@
 #include "store/journal.h"
 #include "store/sealed_env.h"
 #include "store/state_file.h"
+#include "store/state_map.h"
 #include "store/tables.h"
 #include "stream/egress/egress.h"
 #include "stream/egress/outbox.h"
@@ -33,6 +35,7 @@ namespace walle::container {
 inline constexpr const char* kCommitsJournal = "/commits.walj";
 inline constexpr const char* kCommitsState = "/commits.wals";
 inline constexpr const char* kCommitsTables = "/tables";
+inline constexpr const char* kCommitsMaps = "/kv";
 
 // The least that one frame - {crc, size, number} and a payload -, one row and one record take of the journal:
 // they bound how many numbers can be given out between two checkpoints.
@@ -59,6 +62,12 @@ struct Commit {
   // Of a firing that is to be tried again, or that was and is done with (container/device/retries.h).
   uint64_t retried = 0;
   std::string retry;
+  // Of maps() that are open, in order; nullopt removes a key.
+  struct Change {
+    std::string map, key;
+    std::optional<std::string> value;
+  };
+  std::vector<Change> state;
 };
 
 struct CommitsReport {
@@ -87,6 +96,8 @@ class Commits {
   Status declare(const store::TableDecl& decl);
   Status drop(const std::string& table);
   store::Tables& tables() { return *tables_; }
+  // What tasks keep under keys, a map each; changes go in through commit() alone.
+  store::StateMaps& maps() { return *maps_; }
   Status acknowledge(const std::vector<store::Loss>& seen);
 
   Retries& retries() { return retries_; }
@@ -110,6 +121,9 @@ class Commits {
   // Syncs when due, and checkpoints when the journal is half full or a batch is. Call it often.
   Status maintain();
   Status checkpoint();
+  // Time that passes for what expires; none: the wall clock.
+  void go_by(std::function<int64_t()> clock) { clock_ = std::move(clock); }
+  int64_t now_us() const { return clock_ ? clock_() : env_.wall_us(); }
   const CommitsReport& report() const { return report_; }
   // Commits that a journal has lost, at most, until acknowledged.
   uint64_t lost() const;
@@ -132,7 +146,7 @@ class Commits {
   Result<uint64_t> open_parts();
   Result<uint64_t> check_files(const store::JournalRecovery& found, size_t capacity);
   Status replay();
-  void apply(uint64_t number, bool fresh, std::string_view frame);
+  Status apply(uint64_t number, bool fresh, std::string_view frame);
   store::StateFile::Changes state_changes(uint64_t number) const;
 
   Env& below_;
@@ -144,12 +158,14 @@ class Commits {
   std::unique_ptr<store::Journal> journal_;
   std::unique_ptr<store::StateFile> state_;  // settled numbers, and those of the outbox's streams
   std::unique_ptr<store::Tables> tables_;
+  std::unique_ptr<store::StateMaps> maps_;
   std::unique_ptr<stream::EgressGate> gate_;
   std::unique_ptr<stream::Outbox> outbox_;
   mutable std::mutex lock_;
   std::mutex checkpointing_;  // taken first
   std::mutex telling_;        // of on_send_; nothing is taken with it
   std::function<void()> on_send_;
+  std::function<int64_t()> clock_;
   std::map<std::string, uint64_t, std::less<>> settled_;
   Retries retries_;
   // Of the commit under way; kept, so that a commit takes no memory of its own.

@@ -46,7 +46,8 @@ Result<std::unique_ptr<Commits>> Commits::open(Env& env, const std::string& dir,
     WALLE_ASSIGN(auto aead, base::Aead::open(options.key));
     sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
   }
-  for (const char* folder : {"", kCommitsTables, kEgress, kOutbox}) WALLE_TRY(env.make_dirs(dir + folder));
+  for (const char* folder : {"", kCommitsTables, kCommitsMaps, kEgress, kOutbox})
+    WALLE_TRY(env.make_dirs(dir + folder));
   auto commits = std::unique_ptr<Commits>(new Commits(env, std::move(sealed), dir, std::move(options)));
   Commits& c = *commits;
   // Under the journal's lock: what another process knows is not read before it has let go.
@@ -79,6 +80,7 @@ Result<uint64_t> Commits::open_parts() {
   using stream::Outbox;
   WALLE_ASSIGN(tables_, Tables::open(env_, dir_ + kCommitsTables,
                                      there ? Tables::Access::existing : Tables::Access::create));
+  maps_ = std::make_unique<store::StateMaps>(env_, dir_ + kCommitsMaps);
   WALLE_ASSIGN(gate_, stream::EgressGate::open(below_, dir_ + kEgress, options_.key));
   WALLE_ASSIGN(outbox_, Outbox::open(env_, dir_ + kOutbox + "/outbox.wals", options_.outbox,
                                      there ? Outbox::Access::existing : Outbox::Access::create));
@@ -135,15 +137,17 @@ Result<uint64_t> Commits::check_files(const store::JournalRecovery& found, size_
 Status Commits::replay() {
   const uint64_t applied = state_->number<uint64_t>(kApplied).value_or(0);
   std::string plain;
+  Status applied_all;
   journal_->read(0, [&](uint64_t number, std::span<const std::byte> bytes) {
     std::string_view frame = base::as_text(bytes);
     if (sealed_ && !sealed_->aead().unseal(frame, store::put_number(number), plain)) {
       ++report_.unread;
       return true;
     }
-    apply(number, number > applied, sealed_ ? std::string_view(plain) : frame);
-    return true;
+    applied_all = apply(number, number > applied, sealed_ ? std::string_view(plain) : frame);
+    return applied_all.ok();
   });
+  WALLE_TRY(std::move(applied_all));
   WALLE_TRY(tables_->settle());
   outbox_->settle();
   // Of the group model: whoever wrote such frames was a newer version, or somebody else.
@@ -153,21 +157,23 @@ Status Commits::replay() {
   return {};
 }
 
-void Commits::apply(uint64_t number, bool fresh, std::string_view bytes) {
+Status Commits::apply(uint64_t number, bool fresh, std::string_view bytes) {
   FrameIn f;
   if (!read_frame(bytes, f)) {
     ++report_.unread;
-    return;
+    return {};
   }
   report_.replayed += fresh;
   for (const FrameRows& r : f.rows) tables_->apply(number, r.first, r.rows);
   for (const FrameIn::Send& s : f.sends) apply_send(number, s.seq, s.permit);
   if (f.kind == FrameKind::acknowledge) outbox_->acknowledge(number, std::string(f.stream), f.number);
-  if (!fresh || f.kind != FrameKind::commit) return;
+  WALLE_TRY(maps_->redo(number, f.state));
+  if (!fresh || f.kind != FrameKind::commit) return {};
   if (f.retried != 0 && !retries_.change(f.task, f.retried, f.retry)) ++report_.unread;
-  if (f.number == 0) return;
+  if (f.number == 0) return {};
   uint64_t& newest = settled_[std::string(f.task)];
   newest = std::max(newest, f.number);
+  return {};
 }
 
 // What the state holds once the parts have everything up to `number`. With the lock.

@@ -16,12 +16,14 @@ DeviceLoss of_file(std::string_view what, std::string cause, std::string owner =
 
 constexpr const char* kBoth = "both copies of the file were damaged or removed: ";
 
+constexpr std::string_view kMirrorAside = ".mirror.damaged";
+
 std::string both(std::string_view text) { return std::string(kBoth).append(text); }
 }  // namespace
 
 // Tasks whose walle.kv did not read: the files are kept beside those that began anew.
 Result<std::vector<std::string>> DeviceCore::damaged_states() const {
-  WALLE_ASSIGN(std::vector<std::string> files, env_.list_files(rooms_->kv_dir));
+  WALLE_ASSIGN(std::vector<std::string> files, env_.list_files(dir_ + kCommitsMaps));
   std::erase_if(files, [](const std::string& file) { return !file.ends_with(store::kAside); });
   return files;
 }
@@ -59,9 +61,11 @@ Result<std::vector<DeviceLoss>> DeviceCore::losses(bool verify) {
     out.push_back(
         of_file("accounts", both("what privacy accounts have spent is not known; they stay closed")));
   WALLE_ASSIGN(const std::vector<std::string> states, damaged_states());
-  for (const std::string& file : states)
+  for (const std::string& file : states) {
+    if (file.ends_with(kMirrorAside)) continue;  // one loss, of two copies
     out.push_back(of_file("kv", "kv/" + file + " does not read; the task's state began anew",
                           file.substr(0, file.size() - store::kAside.size())));
+  }
   return out;
 }
 
@@ -81,7 +85,7 @@ Status DeviceCore::acknowledge_losses(const std::map<std::string, double>* spent
   if (spent && log.log_state().lost()) WALLE_TRY(log.acknowledge_state_loss(*spent));
   WALLE_ASSIGN(const std::vector<std::string> states, damaged_states());
   for (const std::string& file : states) {
-    const std::string path = rooms_->kv_dir + "/" + file;
+    const std::string path = dir_ + kCommitsMaps + "/" + file;
     WALLE_ASSIGN(const std::string bytes, env_.read_file(path));
     WALLE_TRY(env_.replace_file(path + ".known", bytes));
     WALLE_TRY(env_.remove_file(path));

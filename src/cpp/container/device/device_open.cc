@@ -44,17 +44,18 @@ Status DeviceCore::open_rooms() {
   options_.processor.sync_settled = [this] { return commits_->sync(); };
   options_.processor.matcher.local = options_.local ? *options_.local : stream::LocalTime::host();
   WALLE_ASSIGN(processor_, stream::Processor::open(env_, dir_, options_.catalog, options_.processor));
-  if (options_.processor.log.recorded_times)
-    commits_->gate().go_by([processor = processor_.get()] { return processor->now(); });
+  if (options_.processor.log.recorded_times) {
+    const auto clock = [processor = processor_.get()] { return processor->now(); };
+    commits_->gate().go_by(clock);
+    commits_->go_by(clock);
+  }
   WALLE_ASSIGN(registry_, TaskRegistry::open(env_, dir_));
   WALLE_ASSIGN(marks_, CrashMarks::open(env_, dir_));
   vm::PoolOptions pool;
   pool.size = options_.ready_isolates;
   pool.imports = options_.warm_imports;
   WALLE_ASSIGN(pool_, vm::Pool::create(vm_, std::move(pool)));
-  const std::string kv_dir = dir_ + "/kv";
-  WALLE_TRY(env_.make_dirs(kv_dir));
-  rooms_ = std::make_unique<TaskRooms>(env_, options_, kv_dir, *pool_, *processor_, *commits_, facts_);
+  rooms_ = std::make_unique<TaskRooms>(env_, options_, *pool_, *processor_, *commits_, facts_);
   rooms_->set_aside = [this](const std::string& task, const std::string& why) { set_aside(task, why); };
   queue_.reserve(stream::kMaxTasks);
   return {};

@@ -6,7 +6,6 @@
 #include "container/device/in_callback.h"
 #include "container/host/host_calls.h"
 #include "container/host/slots.h"
-#include "container/host/task_state.h"
 
 namespace walle::container {
 
@@ -54,11 +53,11 @@ Result<std::shared_ptr<HotTask>> HotTask::make(TaskRooms& rooms, std::shared_ptr
 // isolate does, which ends on a thread of its own.
 Status HotTask::make_scopes() {
   const Manifest& manifest = version_->manifest;
-  if (!rooms_.kv_dir.empty()) {
-    WALLE_ASSIGN(std::shared_ptr<TaskState> state,
-                 TaskState::open(rooms_.kv_dir + "/" + manifest.name, manifest.state_bytes));
-    context_.set(kKvSlot, std::move(state));
-  }
+  WALLE_ASSIGN(std::shared_ptr<store::StateMap> map, rooms_.commits.maps().open(manifest.name));
+  state_ = std::make_shared<FiringState>(
+      std::move(map), FiringState::Limits{.bytes = manifest.state_bytes, .keys = manifest.state_keys},
+      [commits = &rooms_.commits] { return commits->now_us(); });
+  context_.set(kKvSlot, std::shared_ptr<TaskState>(state_));
   std::vector<ScopeTable> tables;
   for (const store::TableDecl& decl : manifest.tables) {
     tables.push_back({.name = decl.name, .decl = decl});
@@ -106,6 +105,7 @@ Status HotTask::send_feature(const EgressFeature& feature) {
 
 void HotTask::begin_scopes() {
   scope_->forget();
+  state_->forget();
   outgoing_->forget();
   stream_->begin();
 }

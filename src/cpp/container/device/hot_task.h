@@ -14,6 +14,7 @@
 #include "container/device/outgoing.h"
 #include "container/device/task_rooms.h"
 #include "container/host/firing_scope.h"
+#include "container/host/firing_state.h"
 #include "container/host/params.h"
 #include "container/host/stream_scope.h"
 #include "container/task/task_version.h"
@@ -65,6 +66,9 @@ class HotTask {
   // What its code has appended and sent since begin_scopes(); nothing is left.
   std::vector<store::TableRows> take_rows() { return scope_->take(); }
   std::vector<stream::Permit> take_sends() { return outgoing_->take(); }
+  // And what it has changed in walle.kv.
+  FiringState::Changes take_state() { return state_->take(); }
+  void resume_state(const FiringState::Changes& changes) { state_->resume(changes); }
   // From any thread.
   void cancel() {
     cancelled_.cancel();
@@ -91,6 +95,7 @@ class HotTask {
   std::shared_ptr<Outgoing> outgoing_;
   std::shared_ptr<StreamScope> stream_;
   std::shared_ptr<ParamScope> params_ = std::make_shared<ParamScope>();
+  std::shared_ptr<FiringState> state_;
   vm::TaskContext context_;  // as the isolate's, for host calls that the device makes itself
   std::unique_ptr<vm::Isolate> isolate_;
   std::unique_ptr<ModelPhase> model_;

@@ -18,11 +18,10 @@ namespace walle::container {
 using ResultCallback = std::function<void(const TaskResult&)>;
 
 struct TaskRooms {
-  TaskRooms(Env& device_env, const DeviceOptions& device_options, std::string kv, vm::Pool& isolates,
+  TaskRooms(Env& device_env, const DeviceOptions& device_options, vm::Pool& isolates,
             stream::Processor& events, Commits& results, Facts& device_facts)
       : env(device_env),
         options(device_options),
-        kv_dir(std::move(kv)),
         pool(isolates),
         processor(events),
         commits(results),
@@ -30,7 +29,6 @@ struct TaskRooms {
 
   Env& env;
   const DeviceOptions& options;
-  std::string kv_dir;  // empty: walle.kv keeps nothing
   vm::Pool& pool;
   stream::Processor& processor;
   Commits& commits;

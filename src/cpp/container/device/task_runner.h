@@ -29,6 +29,7 @@ struct Work {
   std::optional<TaskError> error;
   std::vector<store::TableRows> rows;  // that preprocess appended, while it waits
   std::vector<stream::Permit> sends;   // and sent
+  FiringState::Changes state;          // and changed in walle.kv
   vm::Value value;                     // what came of it, for on_result alone
   Params params;                       // of all its phases: what held when the first began
   PhaseTimes times;
@@ -118,6 +119,7 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   Error fail_call(const PhaseFailure& failure, bool cut_short);
   // task_runner_commit.cc
   Status collect();
+  void leave_nothing();
   TurnEnd finish();
   Status commit();
   void plan_retry();

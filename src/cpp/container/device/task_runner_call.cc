@@ -93,12 +93,18 @@ Result<vm::Value> TaskRunner::take_answer(const CallSpec& spec) {
   return value;
 }
 
-// Rows and sends in a frame that settles no firing.
+// Rows, sends and changes of the task's state, in a frame that settles no firing.
 Status TaskRunner::keep_of_call(const CallSpec& spec) {
-  Commit commit{
-      .task = name_, .number = 0, .rows = hot_->take_rows(), .sends = hot_->take_sends(), .retry = {}};
-  if (commit.rows.empty() && commit.sends.empty()) return {};
-  if (!spec.keep)
+  Commit commit{.task = name_,
+                .number = 0,
+                .rows = hot_->take_rows(),
+                .sends = hot_->take_sends(),
+                .retry = {},
+                .state = {}};
+  const bool leaves = !commit.rows.empty() || !commit.sends.empty();
+  for (auto& [key, bytes] : hot_->take_state()) commit.state.push_back({name_, key, std::move(bytes)});
+  if (!leaves && commit.state.empty()) return {};
+  if (leaves && !spec.keep)
     return task_error({"rows or sends of '", spec.function, "'"}, "a call that only answers",
                       {"task '", name_, "'"}, {"add keep = true to [call.", spec.function, "]"});
   return rooms_.commits.commit(commit).status();

@@ -8,13 +8,19 @@
 
 namespace walle::container {
 
+void TaskRunner::leave_nothing() {
+  commit_.rows.clear();
+  commit_.sends.clear();
+  commit_.state.clear();
+}
+
 // Into commit_, whose memory is kept from firing to firing.
 Status TaskRunner::collect() {
   if (work_.error) {
-    commit_.rows.clear();
-    commit_.sends.clear();
+    leave_nothing();
     work_.rows.clear();
     work_.sends.clear();
+    work_.state.clear();
     if (hot_ != nullptr) hot_->begin_scopes();
     return {};
   }
@@ -23,6 +29,8 @@ Status TaskRunner::collect() {
   for (store::TableRows& rows : hot_->take_rows()) commit_.rows.push_back(std::move(rows));
   commit_.sends = std::exchange(work_.sends, {});
   for (stream::Permit& permit : hot_->take_sends()) commit_.sends.push_back(std::move(permit));
+  commit_.state.clear();
+  for (auto& [key, bytes] : hot_->take_state()) commit_.state.push_back({name_, key, std::move(bytes)});
   const std::vector<store::TableDecl>& tables = version_->manifest.tables;
   if (tables.empty()) return {};
   if (commit_decl_.name.empty()) {
@@ -40,8 +48,7 @@ TaskRunner::TurnEnd TaskRunner::finish() {
     mark_.begin(Phase::results);
     const Status collected = collect();
     if (!collected.ok()) {
-      commit_.rows.clear();
-      commit_.sends.clear();
+      leave_nothing();
       fail_phase(Phase::results, collected.error());
     } else if (!work_.error && rooms_.callback() != nullptr) {
       work_.value = hot_->take();
@@ -76,8 +83,7 @@ Status TaskRunner::commit() {
   if (!frame.ok() && frame.error().group() == base::ErrorGroup::argument) {
     // These rows will never be taken: the firing is a failure, which leaves nothing but that it is done.
     fail_phase(Phase::results, frame.error());
-    commit_.rows.clear();
-    commit_.sends.clear();
+    leave_nothing();
     frame = rooms_.commits.commit(commit_);
   }
   if (!frame.ok() && frame.error().group() == base::ErrorGroup::argument) {

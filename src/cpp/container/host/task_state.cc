@@ -1,74 +1,108 @@
 #include "container/host/task_state.h"
 
-#include <filesystem>
-#include <map>
-#include <mutex>
+#include <cmath>
 
+#include "base/bytes.h"
 #include "container/host/value_codec.h"
+#include "store/state_map.h"
 
 namespace walle::container {
 
 namespace {
 
-// As many links as Linux follows.
-constexpr int kMaxLinks = 40;
-
-// The file that is written: it is replaced by a new one under its name, which must not take the place of a
-// link, nor of what is no file.
-Result<std::string> regular_file(const std::string& given) {
-  namespace fs = std::filesystem;
-  std::error_code code;
-  fs::path path = given;
-  for (int links = 0; fs::is_symlink(fs::symlink_status(path, code)) && links < kMaxLinks; ++links)
-    path = path.parent_path() / fs::read_symlink(path, code);
-  const fs::file_type type = fs::symlink_status(path, code).type();
-  // none: it cannot be looked at, and whoever reads it says why.
-  if (type == fs::file_type::regular || type == fs::file_type::not_found || type == fs::file_type::none)
-    return path.string();
-  return resource_error({"'", given, "', which is no regular file"}, "a regular file, or a name that is free",
-                        "opening a task's state", "name another file");
-}
-
-// Each file is written as a whole, so two maps of one file would undo each other's changes.
-Result<std::shared_ptr<store::KeyValue>> shared_store(const std::string& given) {
-  if (given.empty()) return store::KeyValue::open(Env::system(), given);
-  WALLE_ASSIGN(const std::string path, regular_file(given));
-  static std::mutex lock;
-  static std::map<std::string, std::weak_ptr<store::KeyValue>> opened;
-  std::error_code code;
-  const std::string name = std::filesystem::weakly_canonical(path, code).string();
-  const std::lock_guard guard(lock);
-  std::weak_ptr<store::KeyValue>& slot = opened[code ? path : name];
-  if (std::shared_ptr<store::KeyValue> known = slot.lock()) return known;
-  WALLE_ASSIGN(std::shared_ptr<store::KeyValue> made,
-               store::KeyValue::open(Env::system(), path, store::KeyValue::Damaged::is_set_aside));
-  slot = made;
-  return made;
-}
-
-}  // namespace
-
-Result<std::shared_ptr<TaskState>> TaskState::open(const std::string& path, size_t quota_bytes) {
-  WALLE_ASSIGN(std::shared_ptr<store::KeyValue> store, shared_store(path));
-  return std::shared_ptr<TaskState>(
-      new TaskState(std::move(store), quota_bytes != 0 ? quota_bytes : kDefaultQuota));
-}
-
-Result<vm::Value> TaskState::get(const std::string& key, vm::Value otherwise) const {
-  const std::optional<std::string> bytes = store_->get(key);
-  if (!bytes) return otherwise;
-  std::optional<vm::Value> value = decode_value(*bytes);
-  if (value) return std::move(*value);
+Error unreadable(const std::string& key) {
   return resource_error({"the value of key '", key, "'"}, "a value that walle.kv.put wrote", "walle.kv.get",
                         "delete the key");
 }
 
-Status TaskState::put(const std::string& key, const vm::Value& value) {
-  std::optional<std::string> bytes = encode_value(value);
-  if (bytes) return store_->put(key, std::move(*bytes), quota_);
-  return argument_error("a value with a tensor or more than 32 levels",
-                        "None, bool, int, float, str, bytes, list or map", "walle.kv.put",
-                        "store tobytes() of a tensor");
+Result<int64_t> expiry_at(int64_t now_us, std::optional<double> ttl_s) {
+  if (!ttl_s) return 0;
+  if (!(*ttl_s > 0) || *ttl_s > TaskState::kLongestTtlS)
+    return argument_error({"a ttl of ", *ttl_s, " s"}, "more than 0 s and at most 101 years", "walle.kv.put",
+                          "leave ttl out where a key is to stay");
+  return now_us + std::max<int64_t>(1, std::llround(*ttl_s * 1e6));
+}
+
+Result<vm::Value> value_in(const std::string& key, std::string_view bytes) {
+  bytes.remove_prefix(std::min(bytes.size(), sizeof(int64_t)));
+  std::optional<vm::Value> value = decode_value(bytes);
+  if (value) return std::move(*value);
+  return unreadable(key);
+}
+
+}  // namespace
+
+Result<vm::Value> TaskState::get(const std::string& key, vm::Value otherwise) {
+  const std::optional<std::string> bytes = find(key);
+  if (!bytes) return otherwise;
+  if (!store::expired(*bytes, now_us())) return value_in(key, *bytes);
+  drop(key);
+  return otherwise;
+}
+
+Status TaskState::put(const std::string& key, const vm::Value& value, std::optional<double> ttl_s) {
+  WALLE_ASSIGN(const int64_t expiry, expiry_at(now_us(), ttl_s));
+  const std::optional<std::string> encoded = encode_value(value);
+  if (!encoded)
+    return argument_error("a value with a tensor or more than 32 levels",
+                          "None, bool, int, float, str, bytes, list or map", "walle.kv.put",
+                          "store tobytes() of a tensor");
+  base::ByteWriter out;
+  out.reserve(sizeof expiry + encoded->size());
+  out.put(expiry);
+  out.put_bytes(*encoded);
+  return set(key, out.take());
+}
+
+Result<bool> TaskState::erase(const std::string& key) {
+  const std::optional<std::string> bytes = find(key);
+  if (!bytes) return false;
+  const bool seen = !store::expired(*bytes, now_us());
+  WALLE_ASSIGN(const bool removed, remove(key));
+  return removed && seen;
+}
+
+Status TaskState::list(const Range& range, const Visit& found) const {
+  const std::string& prefix = range.prefix;
+  const int64_t now = now_us();
+  const size_t most = range.limit.value_or(kMostListed + 1);
+  size_t count = 0;
+  // Behind a key comes that key with a zero byte.
+  const std::string from = range.after ? std::max(prefix, *range.after + '\0') : prefix;
+  each(from, [&](const std::string& key, const std::string& bytes) {
+    if (!key.starts_with(prefix)) return key < prefix;
+    if (store::expired(bytes, now)) return true;
+    if (count == most) return false;
+    ++count;
+    return found(key, bytes);
+  });
+  if (range.limit || count <= kMostListed) return {};
+  return resource_error({"more than ", kMostListed, " keys"}, {"at most ", kMostListed, " in one call"},
+                        "walle.kv", "ask for some at a time: limit=1000, then after=the last key");
+}
+
+Result<std::vector<std::string>> TaskState::keys(const Range& range) const {
+  std::vector<std::string> out;
+  WALLE_TRY(list(range, [&](const std::string& key, const std::string&) {
+    out.push_back(key);
+    return true;
+  }));
+  return out;
+}
+
+Result<vm::Map> TaskState::items(const Range& range) const {
+  vm::Map out;
+  Status read;
+  WALLE_TRY(list(range, [&](const std::string& key, const std::string& bytes) {
+    Result<vm::Value> value = value_in(key, bytes);
+    if (value.ok())
+      out.emplace_back(key, std::move(*value));
+    else
+      read = value.take_error();
+    return read.ok();
+  }));
+  WALLE_TRY(std::move(read));
+  return out;
 }
 
 }  // namespace walle::container

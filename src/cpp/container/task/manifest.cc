@@ -98,7 +98,8 @@ Status check_limits(const Manifest& m) {
   // An isolate that runs nothing takes two arenas of 256 KB.
   WALLE_TRY(within("heap_bytes", m.heap_bytes, uint64_t{1} << 20, kMaxTaskBytes));
   WALLE_TRY(within("log_bytes", m.log_bytes, 0, kMaxTaskBytes));
-  WALLE_TRY(within("state_bytes", m.state_bytes, 0, kMaxTaskBytes));
+  WALLE_TRY(within("state_bytes", m.state_bytes, 0, kMaxStateBytes));
+  WALLE_TRY(within("state_keys", m.state_keys, 0, kMaxStateKeys));
   WALLE_TRY(within("priority", m.priority, 0, kHighestPriority));
   return within("breaker", m.breaker, 1, kMaxBreaker);
 }

@@ -33,7 +33,9 @@ inline constexpr size_t kMaxTaskFeatures = 32;
 inline constexpr size_t kMaxTaskFacts = 16;
 inline constexpr size_t kMaxTaskNames = 256;  // imports, host calls, events, pages: of each
 inline constexpr uint32_t kMaxPhaseMs = 600'000;
-inline constexpr uint64_t kMaxTaskBytes = uint64_t{1} << 34;  // of heap, log, state or a table
+inline constexpr uint64_t kMaxTaskBytes = uint64_t{1} << 34;   // of heap, log or a table
+inline constexpr uint64_t kMaxStateBytes = uint64_t{1} << 30;  // held in memory while the task is hot
+inline constexpr uint32_t kMaxStateKeys = 1 << 20;
 inline constexpr uint8_t kHighestPriority = 9;
 inline constexpr uint32_t kMaxBreaker = 1000;
 inline constexpr uint32_t kMaxAttempts = 16;
@@ -88,6 +90,7 @@ struct Manifest {
   uint64_t heap_bytes = uint64_t{32} << 20;
   uint64_t log_bytes = uint64_t{64} << 10;    // per call
   uint64_t state_bytes = uint64_t{64} << 10;  // of walle.kv
+  uint32_t state_keys = 65'536;               // of the same
   std::vector<std::string> imports;           // top-level modules; no other
   std::vector<std::string> host_calls;        // "walle.kv.get" or "walle.kv"; no other
 

@@ -144,7 +144,8 @@ _LIMITS = Table(
     {
         "heap_bytes": Key(k.size(1 << 20, _BYTES), "memory of its isolate", 32 << 20, '"32M"'),
         "log_bytes": Key(k.size(0, _BYTES), "what one call may log", 64 << 10, '"64K"'),
-        "state_bytes": Key(k.size(0, _BYTES), "what `walle.kv` may keep", 64 << 10, '"64K"'),
+        "state_bytes": Key(k.size(0, 1 << 30), "what `walle.kv` may keep", 64 << 10, '"64K"'),
+        "state_keys": Key(k.whole(0, 1 << 20), "how many keys of it", 65536, "65536"),
         "main": _phase("`main`"),
         "preprocess": _phase("`preprocess`"),
         "execute": _phase("`execute`"),

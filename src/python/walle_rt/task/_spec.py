@@ -142,6 +142,7 @@ class TaskSpec:
         heap_bytes: memory of the isolate.
         log_bytes: what one call may log.
         state_bytes: what walle.kv may keep.
+        state_keys: how many keys of it.
         imports: modules of the VM's library that the code may import.
         host_calls: host calls it may use.
         results: result tables by name.
@@ -177,6 +178,7 @@ class TaskSpec:
     heap_bytes: int = 32 << 20
     log_bytes: int = 64 << 10
     state_bytes: int = 64 << 10
+    state_keys: int = 65536
     imports: list[str] = field(default_factory=list)
     host_calls: list[str] = field(default_factory=list)
     results: dict[str, ResultTable] = field(default_factory=dict)

@@ -64,6 +64,7 @@ def spec_of(reader: Reader) -> TaskSpec:
         heap_bytes=v["limits"]["heap_bytes"],
         log_bytes=v["limits"]["log_bytes"],
         state_bytes=v["limits"]["state_bytes"],
+        state_keys=v["limits"]["state_keys"],
         imports=sorted({*v["capabilities"]["imports"], "walle"}),
         host_calls=v["capabilities"]["host_calls"],
         results={name: _table(table) for name, table in v["results"].items()},

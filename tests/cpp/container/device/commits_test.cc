@@ -60,15 +60,23 @@ std::unique_ptr<Commits> opened(Env& env, CommitsOptions options = small()) {
   EXPECT_TRUE(commits.ok()) << commits.error().message();
   if (!commits.ok()) return nullptr;
   allow(**commits);
+  EXPECT_TRUE((*commits)->maps().open("t").ok());
   return *std::move(commits);
 }
 
 // Rows of table a: 1 to 3 by firing; of b: one; sends: one of every second firing.
 uint64_t rows_of(uint64_t firing) { return firing % 3 + 1; }
 uint64_t sends_of(uint64_t firing) { return firing % 2; }
+// Of the task's map: one of five keys is set, or removed by every fourth firing.
+std::string key_of(uint64_t firing) { return "key" + std::to_string(firing % 5); }
+std::optional<std::string> value_of(uint64_t firing) {
+  if (firing % 4 == 0) return std::nullopt;
+  return store::put_number(int64_t{0}) + std::to_string(firing);
+}
 
 Commit what_leaves(Commits& commits, uint64_t firing) {
-  Commit c{.task = "t", .number = firing, .rows = {}, .sends = {}};
+  Commit c{.task = "t", .number = firing, .rows = {}, .sends = {}, .state = {}};
+  c.state.push_back({"t", key_of(firing), value_of(firing)});
   c.rows.resize(2);
   const std::string text(firing * 7 % 50, 'x');
   const Cell cells[] = {Cell::of(static_cast<int64_t>(firing)), Cell::of(std::string_view(text))};
@@ -113,6 +121,11 @@ void expect_exactly(Commits& commits, uint64_t settled, const std::string& where
     ASSERT_EQ(waiting[i].seq, gone + i + 1);
     ASSERT_EQ(number_sent(waiting[i]), static_cast<int64_t>(2 * (gone + i) + 1));
   }
+  std::map<std::string, std::optional<std::string>> kept;
+  for (uint64_t f = 1; f <= settled; ++f) kept[key_of(f)] = value_of(f);
+  auto map = commits.maps().open("t");
+  ASSERT_TRUE(map.ok()) << map.error().message();
+  for (const auto& [key, value] : kept) ASSERT_EQ((*map)->get(key), value) << key;
   ASSERT_EQ(commits.settled("t"), settled);
   ASSERT_FALSE(commits.outbox().lost());
   ASSERT_TRUE(commits.tables().losses().empty());
