@@ -7,7 +7,8 @@
 over pairs that fails now and then, one over time that passes, one of three phases. The parent kills it and
 starts the next. In the end every accepted event must be in the log, and the tables must hold what a processor
 that is never killed says: of every firing that did not fail one row, under its number. Two tasks count such
-firings in their state, which must say the same.
+firings in their state, which must say the same, and one records an event with each, which must be in the log
+once.
 
 *Replaces.* While events flow, a task of three phases is replaced again and again by another version. No
 firing may be lost or doubled, no row may have phases of two versions, patterns begun under one version must
@@ -60,7 +61,15 @@ max_bytes = "1G"
 [limits]
 heap_bytes = "8M"
 [capabilities]
-host_calls = ["walle.kv"]
+host_calls = ["walle.kv"{more}]
+"""
+# Of the task that records an event for each of its firings.
+ECHO = """
+[record]
+events = ["echo"]
+per_day = 1_000_000
+[events.echo]
+fields = { n = { type = "int" } }
 """
 TRIGGERS: dict[str, dict[str, str]] = {
     "each": {"all": "mark"},
@@ -77,7 +86,9 @@ def main(event):
     walle.kv.put("count", count)
 """
 SOURCES = {
-    "each": f"{COUNTS}    return dict({ROW}, c=count)\n",
+    "each": COUNTS
+    + '    walle.record("echo", {"n": event["fields"]["n"]})\n'
+    + f"    return dict({ROW}, c=count)\n",
     "pairs": COUNTS
     + (
         f'    if event["number"] % {FAILS} == 0:\n'
@@ -110,11 +121,13 @@ def catalog() -> Catalog:
 def bundle(name: str, stamp: int = 1) -> bytes:
     """The task's bundle; ``stamp`` is its version, and what its phases put into their row."""
     triggers = "".join(f'{trigger} = "{text}"\n' for trigger, text in TRIGGERS[name].items())
-    toml = HEAD.format(name=name, version=f"{stamp}.0.0") + f"[triggers]\n{triggers}"
+    more = ', "walle.events"' if name == "each" else ""
+    toml = HEAD.format(name=name, version=f"{stamp}.0.0", more=more) + f"[triggers]\n{triggers}"
     toml += "[entry]\n" + ENTRY.get(name, 'main = "main"\n')
     for phase in ("preprocess", "execute", "postprocess") if name in ENTRY else ("main",):
         toml += f"[limits.{phase}]\nwall_ms = 60000\n"  # a firing that meets one counts as lost
     toml += '[events.mark]\nfields = { n = { type = "int" } }\n'
+    toml += ECHO if name == "each" else ""
     with tempfile.TemporaryDirectory(prefix="walle-task-") as scratch:
         (Path(scratch) / "task.toml").write_text(toml)
         source = SOURCES[name].format(stamp=stamp) if name == "phased" else SOURCES[name]
@@ -145,7 +158,8 @@ def reference(events: list[tuple[str, int, dict[str, object]]]) -> dict[str, lis
     """What fires over these events where nothing is killed: (number, seq) by task."""
     found: dict[str, list[tuple[int, int]]] = {}
     with tempfile.TemporaryDirectory(prefix="walle-reference-") as scratch:
-        processor = Processor(scratch, catalog(), recorded_times=True, max_age_s=1e9)
+        known = catalog().declare("echo", fields={"n": ColumnType.INT, "_record": ColumnType.INT})
+        processor = Processor(scratch, known, recorded_times=True, max_age_s=1e9)
         for name, triggers in TRIGGERS.items():
             processor.install(name, triggers, queue=65536)
             found[name] = []
@@ -192,6 +206,8 @@ def verify(directory: Path, accepted: int) -> int:
         assert log.report.lost == 0
         events = [(e.event, e.ts, dict(e.contents)) for e in log.read()]
         assert len(events) == log.last_seq
+    echoes = [contents["n"] for event, _, contents in events if event == "echo"]
+    assert echoes == [contents["n"] for event, _, contents in events if event == "mark"], "recorded events"
     for name, want in reference(events).items():
         fails = FAILS if name == "pairs" else 0
         left = [firing for firing in want if not fails or firing[0] % fails]

@@ -23,6 +23,11 @@ WHOLE = TaskSpec(
     postprocess_event=True,
     retry=RetrySpec(3, 1_000_000, 60_000_000, 2, 8),
     limits={"execute": PhaseLimits(10, 5)},
+    record_events=["note"],
+    record_per_firing=3,
+    timer_names=["later"],
+    timers_most=5,
+    state_keys=7,
     imports=["json", "walle"],
     host_calls=["walle.kv", "walle.log.info"],
     results={"visits": ResultTable({"item": "int", "code": "bytes"}, 4096, 1)},
@@ -39,7 +44,10 @@ WHOLE = TaskSpec(
     },
     graphs={"ipv": "page.graph"},
     requires=["charging"],
-    events={"exposure": EventDecl(EventKind.EXPOSURE, {"item": (ColumnType.INT, Sensitivity.OPEN)})},
+    events={
+        "exposure": EventDecl(EventKind.EXPOSURE, {"item": (ColumnType.INT, Sensitivity.OPEN)}),
+        "note": EventDecl(EventKind.CUSTOM, {"n": (ColumnType.INT, Sensitivity.OPEN)}),
+    },
     pages=["item"],
     states=["wifi"],
 )

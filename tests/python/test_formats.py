@@ -313,7 +313,7 @@ def test_commits_and_result_tables(tmp_path: Path) -> None:
         assert r.text() == "shop.rows" and r.take("Q") == len(found) + 1
         count, columns = r.take("I"), r.take("H")
         found += rows_of(r.bytes(r.take("I")), columns, count)
-        assert (r.take("I"), r.take("I")) == (0, 0) and r.done()
+        assert (r.take("I"), r.take("I"), r.take("I")) == (0, 0, 0) and r.done()
     assert found == [result(n) for n in range(6)]
     (file,) = (tmp_path / "tables").glob("*.wtab")
     assert file.name == f"shop.rows.{1:016x}-{6:016x}.wtab"

@@ -44,6 +44,7 @@ void StateMap::change(const StateChange& c) {
   bytes_ = bytes;
   size_ = entries_.size();
   changed_ = true;
+  version_.fetch_add(1, std::memory_order_release);
 }
 
 // What the file is to hold; what has expired is gone from here on, too.

@@ -45,6 +45,7 @@ class StateMap {
   std::optional<std::string> get(const std::string& key) const;
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // as entry_bytes() counts
   size_t size() const { return size_.load(std::memory_order_relaxed); }
+  uint64_t version() const { return version_.load(std::memory_order_acquire); }  // another after each change
   // In order of keys, from `from` on, until it returns false. `visit` must not ask the map.
   template <class Visit>
   void each(const std::string& from, Visit&& visit) const {
@@ -63,6 +64,7 @@ class StateMap {
   mutable std::mutex lock_;
   EntryMap entries_;
   std::atomic<size_t> bytes_{0}, size_{0};
+  std::atomic<uint64_t> version_{0};
   uint64_t number_ = 0;  // of the newest frame that it has
   bool changed_ = false;
   MirroredFile file_;  // one checkpoint at a time

@@ -6,6 +6,7 @@ namespace {
 // What one takes at least, for counts that are read from a file.
 constexpr size_t kLeastRows = 4 + 8 + 4 + 2 + 4;
 constexpr size_t kLeastChange = 4 + 4 + 1;
+constexpr size_t kLeastEvent = 4 + 8 + 4;
 constexpr size_t kLeastSend = 4 + 8 + 1 + 8 + 8 + 3 * 4;
 
 FrameRows read_rows(base::ByteReader& in) {
@@ -64,6 +65,16 @@ bool read_frame(std::string_view bytes, FrameIn& out) {
   for (uint32_t n = in.count(kLeastRows); n > 0 && in.ok(); --n) out.rows.push_back(read_rows(in));
   for (uint32_t n = in.count(kLeastSend); n > 0 && in.ok(); --n) out.sends.push_back(read_send(in));
   for (uint32_t n = in.count(kLeastChange); n > 0 && in.ok(); --n) out.state.push_back(read_change(in));
+  const uint32_t events = in.count(kLeastEvent);
+  if (events > 0) out.after = in.get<uint64_t>();
+  in.check(events <= kMaxFrameEvents);
+  for (uint32_t n = events; n > 0 && in.ok(); --n) {
+    RecordedEvent e;
+    e.event = in.text();
+    e.ts = in.get<int64_t>();
+    e.fields = in.text();
+    out.events.push_back(std::move(e));
+  }
   if (in.ok() && !in.done()) {
     out.retried = in.get<uint64_t>();
     out.retry = in.text();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "container/host/pending_event.h"
 #include "store/state_map.h"
 #include "store/table_row.h"
 #include "stream/egress/outbox.h"
@@ -38,6 +39,8 @@ struct FrameOut {
   std::vector<FrameRows> rows;
   std::vector<FrameSend> sends;
   std::vector<store::StateChange> state;
+  std::span<const RecordedEvent> events;
+  uint64_t after = 0;  // number of the log's newest event, where there are any
   // A firing that waits to be tried again, or no more: its number, and Retries::pack() or nothing. 0: none.
   uint64_t retried = 0;
   std::string_view retry;
@@ -81,6 +84,13 @@ void put_frame(const FrameOut& f, Writer& w) {
     text(c.key);
     w.put(static_cast<uint8_t>(c.value.has_value()));
     if (c.value) text(*c.value);
+  }
+  w.put(static_cast<uint32_t>(f.events.size()));
+  if (!f.events.empty()) w.put(f.after);
+  for (const RecordedEvent& e : f.events) {
+    text(e.event);
+    w.put(e.ts);
+    text(e.fields);
   }
   if (f.retried == 0) return;
   w.put(f.retried);
@@ -128,6 +138,8 @@ struct FrameIn {
   };
   std::vector<Send> sends;
   std::vector<store::StateChange> state;
+  std::vector<RecordedEvent> events;
+  uint64_t after = 0;
   uint64_t retried = 0;
   std::string_view retry;
 };

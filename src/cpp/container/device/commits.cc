@@ -41,6 +41,19 @@ Status Commits::compose(const Commit& c) {
   f.retried = c.retried;
   f.retry = c.retry;
   f.state.clear();
+  f.events = c.events;
+  f.after = 0;
+  if (EventRecorder* recorder = recorder_.load(); recorder != nullptr && !c.events.empty())
+    f.after = recorder->newest();
+  if (c.events.size() > kMaxFrameEvents)
+    return argument_error({c.events.size(), " events in one commit"}, {"at most ", kMaxFrameEvents},
+                          {"task '", c.task, "'"}, "record fewer events in one firing");
+  if (c.only_if) {
+    WALLE_ASSIGN(const std::shared_ptr<store::StateMap> map, maps_->open(c.only_if->map));
+    if (map->get(c.only_if->key) != c.only_if->value)
+      return argument_error("a state that has changed since", "the one that was looked at", "commits",
+                            "look again");
+  }
   for (const Commit::Change& change : c.state)
     f.state.push_back({.map = change.map, .key = change.key, .value = change.value});
   if (c.number > 0) {
@@ -115,14 +128,51 @@ Result<uint64_t> Commits::commit(const Commit& c) {
   for (const FrameSend& s : f.sends) apply_send(number, s.seq, *s.permit);
   if (f.retried != 0) retries_.change(f.task, f.retried, f.retry);
   maps_->apply(number, f.state);
+  put_pending(number, f.after, c.events);
   if (c.number > 0) settled_[c.task] = c.number;
   for (const FrameSend& s : f.sends) trace_send(s);
-  if (!f.sends.empty()) {
-    lock.unlock();
+  const bool sends = !f.sends.empty();
+  lock.unlock();
+  // The commit stands whatever becomes of it: what waits is tried again, and told by maintain().
+  if (!c.events.empty()) (void)drain().ok();
+  if (sends) {
     const std::lock_guard telling(telling_);
     if (on_send_) on_send_();
   }
   return number;
+}
+
+void Commits::put_pending(uint64_t number, uint64_t after, std::vector<RecordedEvent> events) {
+  int64_t id = static_cast<int64_t>(number * kMaxFrameEvents);
+  for (RecordedEvent& e : events) pending_.push_back({.id = id++, .after = after, .event = std::move(e)});
+}
+
+void Commits::record_into(EventRecorder* recorder) {
+  const std::lock_guard draining(draining_);
+  recorder_ = recorder;
+}
+
+std::optional<PendingEvent> Commits::oldest() const {
+  const std::lock_guard lock(lock_);
+  return pending_.empty() ? std::nullopt : std::optional(pending_.front());
+}
+
+void Commits::recorded(int64_t id) {
+  const std::lock_guard lock(lock_);
+  while (!pending_.empty() && pending_.front().id <= id) pending_.pop_front();
+}
+
+Status Commits::drain() {
+  const std::lock_guard draining(draining_);
+  EventRecorder* recorder = recorder_.load();
+  while (const std::optional<PendingEvent> next = oldest()) {
+    if (recorder == nullptr)
+      return resource_error("events that tasks have recorded, and no log", "the device's event log",
+                            "commits", "open the device");
+    WALLE_TRY(recorder->append(*next));
+    recorded(next->id);
+  }
+  return {};
 }
 
 void Commits::on_send(std::function<void()> callback) {
@@ -213,6 +263,7 @@ Status Commits::sync() {
 
 Status Commits::maintain() {
   WALLE_TRY(check_process());
+  WALLE_TRY(drain());
   const int64_t now = env_.steady_us();
   const uint64_t waiting = tables_->waiting_rows();
   const bool full = journal_->used() > journal_->capacity() / 2;
@@ -232,6 +283,12 @@ Status Commits::checkpoint() {
   // Frames before what was made of them: a power loss must not leave a journal that ends before its parts.
   WALLE_TRY(journal_->sync());
   std::unique_lock lock(lock_);
+  // Frames may go when the log has what they record.
+  while (!pending_.empty()) {
+    lock.unlock();
+    WALLE_TRY(drain());
+    lock.lock();
+  }
   const uint64_t number = journal_->last_seq();
   stream::LedgerStep ledger = gate_->begin_checkpoint(number);
   const stream::OutboxStep outbox = outbox_->begin_checkpoint(number, journal_->capacity() / kLeastRecord);
@@ -244,6 +301,7 @@ Status Commits::checkpoint() {
   if (Status s = outbox_->checkpoint(outbox); !s.ok()) status = std::move(s);
   if (Status s = maps_->checkpoint(std::move(maps)); !s.ok()) status = std::move(s);
   WALLE_TRY(std::move(status));
+  if (EventRecorder* recorder = recorder_.load()) WALLE_TRY(recorder->sync());
   WALLE_TRY(state_->apply(state));
   WALLE_TRY(journal_->release(number));
   synced_at_ = checkpointed_at_ = env_.steady_us();

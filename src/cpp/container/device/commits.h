@@ -17,10 +17,12 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 
 #include "base/fork.h"
 #include "container/device/retries.h"
+#include "container/host/pending_event.h"
 #include "store/journal.h"
 #include "store/sealed_env.h"
 #include "store/state_file.h"
@@ -68,6 +70,9 @@ struct Commit {
     std::optional<std::string> value;
   };
   std::vector<Change> state;
+  std::vector<RecordedEvent> events;
+  // An error of group argument where the map has another value by now.
+  std::optional<Change> only_if;
 };
 
 struct CommitsReport {
@@ -121,6 +126,13 @@ class Commits {
   // Syncs when due, and checkpoints when the journal is half full or a batch is. Call it often.
   Status maintain();
   Status checkpoint();
+  // Where events that commits record go from now on; nullptr: they wait. Those of before the open wait too:
+  // oldest() tells of the first, and behind recorded() those up to an id are known to be there.
+  void record_into(EventRecorder* recorder);
+  std::optional<PendingEvent> oldest() const;
+  void recorded(int64_t id);
+  // What waits goes its way; commit() does the same. After an error - a full disk - it waits.
+  Status drain();
   // Time that passes for what expires; none: the wall clock.
   void go_by(std::function<int64_t()> clock) { clock_ = std::move(clock); }
   int64_t now_us() const { return clock_ ? clock_() : env_.wall_us(); }
@@ -135,6 +147,7 @@ class Commits {
  private:
   Commits(Env& env, std::unique_ptr<store::SealedEnv> sealed, std::string dir, CommitsOptions options);
   Status check_process() const;
+  void put_pending(uint64_t number, uint64_t after, std::vector<RecordedEvent> events);
   Status compose(const Commit& commit);
   Error bad_rows(const store::TableRows& rows) const;
   template <class Write>
@@ -162,6 +175,9 @@ class Commits {
   std::unique_ptr<stream::EgressGate> gate_;
   std::unique_ptr<stream::Outbox> outbox_;
   mutable std::mutex lock_;
+  std::mutex draining_;  // one event after the other; lock_ and the processor's are taken with it
+  std::deque<PendingEvent> pending_;
+  std::atomic<EventRecorder*> recorder_{nullptr};
   std::mutex checkpointing_;  // taken first
   std::mutex telling_;        // of on_send_; nothing is taken with it
   std::function<void()> on_send_;

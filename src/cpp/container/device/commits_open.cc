@@ -168,6 +168,7 @@ Status Commits::apply(uint64_t number, bool fresh, std::string_view bytes) {
   for (const FrameIn::Send& s : f.sends) apply_send(number, s.seq, s.permit);
   if (f.kind == FrameKind::acknowledge) outbox_->acknowledge(number, std::string(f.stream), f.number);
   WALLE_TRY(maps_->redo(number, f.state));
+  if (fresh) put_pending(number, f.after, std::move(f.events));
   if (!fresh || f.kind != FrameKind::commit) return {};
   if (f.retried != 0 && !retries_.change(f.task, f.retried, f.retry)) ++report_.unread;
   if (f.number == 0) return {};

@@ -148,13 +148,20 @@ void DeviceCore::trim() { cool_down(0, 0, 0); }
 Status DeviceCore::advance(int64_t now_us) {
   WALLE_TRY(check_open());
   rooms_->advanced_us.store(now_us, std::memory_order_relaxed);
-  const Status advanced = processor_->advance(now_us);
+  const Status advanced = advance_to(now_us);
   wake_due();
   return advanced;
 }
 
+// Of triggers and timers.
+std::optional<int64_t> DeviceCore::next_event() const {
+  const std::optional<int64_t> one = processor_->next_deadline(), other = timers_->next_due();
+  if (!one || !other) return one ? one : other;
+  return std::min(*one, *other);
+}
+
 std::optional<int64_t> DeviceCore::next_deadline() const {
-  std::optional<int64_t> out = processor_->next_deadline();
+  std::optional<int64_t> out = next_event();
   const std::shared_lock lock(tasks_lock_);
   for (const auto& [_, runner] : tasks_) {
     const std::optional<int64_t> due = runner->next_retry_us();
@@ -169,6 +176,17 @@ void DeviceCore::wake_due() {
   const std::shared_lock lock(tasks_lock_);
   for (const auto& [_, runner] : tasks_)
     if (runner->retry_due(now)) wake(*runner);
+}
+
+// Recorded time passes from one thing that is due to the next; a clock that has gone on has only its now.
+Status DeviceCore::advance_to(int64_t now_us) {
+  const bool recorded = options_.processor.log.recorded_times;
+  for (std::optional<int64_t> due = timers_->next_due(); due && *due <= now_us; due = timers_->next_due()) {
+    const int64_t at = recorded ? std::max(*due, processor_->now()) : now_us;
+    if (recorded) WALLE_TRY(processor_->advance(at));
+    WALLE_TRY(timers_->fire(recorded ? *due : now_us, at));
+  }
+  return processor_->advance(now_us);
 }
 
 Status DeviceCore::maintain() {
@@ -234,10 +252,10 @@ bool DeviceCore::watch() {
   const bool news = seen_event_.exchange(newest) != newest;
   if (options_.background) wake_due();
   if (options_.background && !options_.processor.log.recorded_times) {
-    const std::optional<int64_t> due = processor_->next_deadline();
+    const std::optional<int64_t> due = next_event();
     const int64_t now = env_.wall_us();
     if (due && *due <= now) {
-      if (const Status advanced = processor_->advance(now); !advanced.ok())
+      if (const Status advanced = advance_to(now); !advanced.ok())
         rooms_->trouble(advanced.error().message());
       return true;
     }

@@ -38,6 +38,7 @@
 #include "container/device/task_info.h"
 #include "container/device/task_registry.h"
 #include "container/device/task_rooms.h"
+#include "container/device/timers.h"
 #include "container/device/workers.h"
 
 namespace walle::container {
@@ -143,12 +144,14 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status start();
   void destroy();
   Status open_rooms();
+  Status open_events();
   Status load_tasks();
   Result<Deaths> load_task(const std::string& name, const InstalledTask& entry);
   Status drop_strangers();
   void let_go_of_tasks();
   // device_install.cc
   Status prepare(const TaskVersion& version);
+  static Result<std::vector<stream::TriggerText>> triggers_of(const Manifest& manifest);
   Status put_triggers(const TaskVersion& version);
   bool has_triggers(const TaskVersion& version) const;
   Result<std::string> install_parts(const link::Package& package, std::string_view manifest,
@@ -165,6 +168,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // device_core.cc
   Status check_open() const;
   Status keep_up();
+  std::optional<int64_t> next_event() const;
+  Status advance_to(int64_t now_us);
   Runner find(std::string_view name) const;
   Runner find_or_make(const std::string& name);
   size_t task_count() const;
@@ -184,6 +189,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Facts facts_;
   std::unique_ptr<Commits> commits_;  // outlives the processor, which asks it
   std::unique_ptr<stream::Processor> processor_;
+  std::unique_ptr<EventRecorder> recorder_;
+  std::unique_ptr<Timers> timers_;
   std::unique_ptr<TaskRooms> rooms_;
   std::unique_ptr<vm::Pool> pool_;
   std::unique_ptr<TaskRegistry> registry_;

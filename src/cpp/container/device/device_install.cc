@@ -7,13 +7,21 @@
 #include "base/mapped_file.h"
 #include "container/device/device_core.h"
 #include "container/device/package_version.h"
+#include "container/device/task_events.h"
 
 namespace walle::container {
 
 // What a version needs to be there, all of which only grows: a crash behind it leaves a table without rows.
 Status DeviceCore::prepare(const TaskVersion& version) {
   const Manifest& manifest = version.manifest;
-  for (const stream::EventDecl& event : manifest.events) WALLE_TRY(adopt_event(event));
+  for (stream::EventDecl event : manifest.events) {
+    const auto& recorded = manifest.record_events;
+    if (std::ranges::find(recorded, event.name) != recorded.end())
+      event.fields.push_back(
+          {.name = kRecordField, .type = ColumnType::integer, .sensitivity = stream::Sensitivity::open});
+    WALLE_TRY(adopt_event(event));
+  }
+  if (!manifest.timer_names.empty()) WALLE_TRY(adopt_event(timer_event()));
   for (const std::string& page : manifest.pages) WALLE_TRY(processor_->page(page).status());
   for (const std::string& state : manifest.states) WALLE_TRY(processor_->state(state).status());
   for (store::TableDecl table : manifest.tables) {
@@ -46,11 +54,21 @@ Status DeviceCore::adopt_event(const stream::EventDecl& wanted) {
   return grown.fields.size() == before ? Status() : processor_->declare(grown);
 }
 
+// Those that it declares, and one for each of its timers.
+Result<std::vector<stream::TriggerText>> DeviceCore::triggers_of(const Manifest& manifest) {
+  std::vector<stream::TriggerText> out = manifest.triggers;
+  for (const std::string& timer : manifest.timer_names) {
+    WALLE_ASSIGN(stream::TriggerText trigger, timer_trigger(manifest.name, timer));
+    out.push_back(std::move(trigger));
+  }
+  return out;
+}
+
 Status DeviceCore::put_triggers(const TaskVersion& version) {
   const Manifest& manifest = version.manifest;
   stream::TaskTriggers triggers;
   triggers.task = manifest.name;
-  triggers.triggers = manifest.triggers;
+  WALLE_ASSIGN(triggers.triggers, triggers_of(manifest));
   triggers.queue = manifest.queue;
   triggers.when_full = manifest.when_full;
   triggers.past = manifest.past;
@@ -61,9 +79,10 @@ bool DeviceCore::has_triggers(const TaskVersion& version) const {
   const Manifest& manifest = version.manifest;
   const Result<stream::TaskStats> known = processor_->stats(manifest.name);
   if (!known.ok() || known->queue != manifest.queue || known->when_full != manifest.when_full) return false;
-  return std::ranges::equal(known->triggers, manifest.triggers, [](const auto& a, const auto& b) {
-    return a.name == b.name && a.text == b.text;
-  });
+  const Result<std::vector<stream::TriggerText>> wanted = triggers_of(manifest);
+  return wanted.ok() && std::ranges::equal(known->triggers, *wanted, [](const auto& a, const auto& b) {
+           return a.name == b.name && a.text == b.text;
+         });
 }
 
 Deaths DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version, const InstalledTask& entry) {
@@ -194,9 +213,11 @@ Status DeviceCore::remove(const std::string& name) {
     wake(*runner);  // lets go of its isolate
   }
   const Status forgotten = commits_->forget_retries(name);
+  const Status dropped = timers_->drop(name);
   const Status removed = processor_->remove(name);
   registry_->sweep();
-  return removed.ok() ? forgotten : removed;
+  if (!removed.ok()) return removed;
+  return forgotten.ok() ? dropped : forgotten;
 }
 
 }  // namespace walle::container

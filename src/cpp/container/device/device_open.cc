@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "container/device/device_core.h"
+#include "container/device/task_events.h"
 #include "container/host/host_calls.h"
 #include "vm/reaper.h"
 
@@ -44,11 +45,9 @@ Status DeviceCore::open_rooms() {
   options_.processor.sync_settled = [this] { return commits_->sync(); };
   options_.processor.matcher.local = options_.local ? *options_.local : stream::LocalTime::host();
   WALLE_ASSIGN(processor_, stream::Processor::open(env_, dir_, options_.catalog, options_.processor));
-  if (options_.processor.log.recorded_times) {
-    const auto clock = [processor = processor_.get()] { return processor->now(); };
-    commits_->gate().go_by(clock);
-    commits_->go_by(clock);
-  }
+  if (options_.processor.log.recorded_times)
+    commits_->gate().go_by([processor = processor_.get()] { return processor->now(); });
+  WALLE_TRY(open_events());
   WALLE_ASSIGN(registry_, TaskRegistry::open(env_, dir_));
   WALLE_ASSIGN(marks_, CrashMarks::open(env_, dir_));
   vm::PoolOptions pool;
@@ -56,8 +55,22 @@ Status DeviceCore::open_rooms() {
   pool.imports = options_.warm_imports;
   WALLE_ASSIGN(pool_, vm::Pool::create(vm_, std::move(pool)));
   rooms_ = std::make_unique<TaskRooms>(env_, options_, *pool_, *processor_, *commits_, facts_);
+  commits_->go_by([rooms = rooms_.get()] { return rooms->now_us(); });
   rooms_->set_aside = [this](const std::string& task, const std::string& why) { set_aside(task, why); };
   queue_.reserve(stream::kMaxTasks);
+  return {};
+}
+
+// Events that frames record and that the log has are known; start() records the others.
+Status DeviceCore::open_events() {
+  auto recorder = std::make_unique<TaskEvents>(*processor_);
+  if (const std::optional<PendingEvent> oldest = commits_->oldest()) {
+    WALLE_ASSIGN(const int64_t newest, recorder->newest_id(oldest->after));
+    commits_->recorded(newest);
+  }
+  commits_->record_into(recorder.get());
+  recorder_ = std::move(recorder);
+  WALLE_ASSIGN(timers_, Timers::open(*commits_));
   return {};
 }
 
@@ -113,6 +126,8 @@ Status DeviceCore::start() {
   processor_->on_ready([this](std::string_view task) {
     if (const Runner runner = find(task)) wake(*runner);
   });
+  // On a disk that is full they wait, and a device goes on: maintain() tells.
+  (void)commits_->drain().ok();
   Maintenance::Duties duties;
   duties.watch = [this] { return watch(); };
   duties.maintain = [this] {
@@ -160,6 +175,10 @@ void DeviceCore::destroy() {
   let_go_of_tasks();
   rooms_.reset();
   pool_.reset();
+  commits_->record_into(nullptr);
+  commits_->go_by(nullptr);
+  timers_.reset();
+  recorder_.reset();
   processor_.reset();
   commits_.reset();
   // Last, as whoever was at work is marked there. Workers hold the core a little longer than the device

@@ -1,5 +1,7 @@
 #include "container/device/event_value.h"
 
+#include "container/host/pending_event.h"
+
 namespace walle::container {
 
 wvm_value integer_value(uint64_t value) {
@@ -37,7 +39,7 @@ wvm_value EventValue::text(std::string_view text) {
 void EventValue::put_fields(const stream::Event& event, const stream::EventDecl& decl) {
   for (size_t i = 0; i < event.contents.size(); ++i) {
     const stream::Value& v = event.contents[i];
-    if (!v.present) continue;
+    if (!v.present || decl.fields[i].name == kRecordField) continue;
     fields_.push_back(text(decl.fields[i].name));
     switch (v.type) {
       case ColumnType::integer: fields_.push_back(integer_value(static_cast<uint64_t>(v.i))); break;

@@ -1,5 +1,7 @@
 #include "container/device/hot_task.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "base/unreached.h"
 #include "container/device/clock.h"
@@ -53,11 +55,7 @@ Result<std::shared_ptr<HotTask>> HotTask::make(TaskRooms& rooms, std::shared_ptr
 // isolate does, which ends on a thread of its own.
 Status HotTask::make_scopes() {
   const Manifest& manifest = version_->manifest;
-  WALLE_ASSIGN(std::shared_ptr<store::StateMap> map, rooms_.commits.maps().open(manifest.name));
-  state_ = std::make_shared<FiringState>(
-      std::move(map), FiringState::Limits{.bytes = manifest.state_bytes, .keys = manifest.state_keys},
-      [commits = &rooms_.commits] { return commits->now_us(); });
-  context_.set(kKvSlot, std::shared_ptr<TaskState>(state_));
+  WALLE_TRY(make_kept());
   std::vector<ScopeTable> tables;
   for (const store::TableDecl& decl : manifest.tables) {
     tables.push_back({.name = decl.name, .decl = decl});
@@ -75,6 +73,47 @@ Status HotTask::make_scopes() {
   context_.set(kStreamSlot, stream_);
   context_.set(kParamsSlot, params_);
   return {};
+}
+
+Status HotTask::make_kept() {
+  const Manifest& manifest = version_->manifest;
+  store::StateMaps& maps = rooms_.commits.maps();
+  const FiringState::Clock clock = [commits = &rooms_.commits] { return commits->now_us(); };
+  WALLE_ASSIGN(std::shared_ptr<store::StateMap> map, maps.open(manifest.name));
+  state_ = std::make_shared<FiringState>(
+      std::move(map), FiringState::Limits{.bytes = manifest.state_bytes, .keys = manifest.state_keys}, clock);
+  WALLE_ASSIGN(std::shared_ptr<store::StateMap> timers, maps.open(kTimersMap));
+  timers_ = std::make_shared<TimerScope>(std::move(timers), manifest.name, manifest.timer_names,
+                                         manifest.timers_most, clock);
+  WALLE_ASSIGN(std::shared_ptr<store::StateMap> counts, maps.open(kRecordsMap));
+  std::vector<stream::EventDecl> events;
+  for (const stream::EventDecl& event : manifest.events)
+    if (std::ranges::find(manifest.record_events, event.name) != manifest.record_events.end())
+      events.push_back(event);
+  record_ = std::make_shared<RecordScope>(
+      std::move(counts), manifest.name, std::move(events),
+      RecordScope::Limits{.per_firing = manifest.record_per_firing, .per_day = manifest.record_per_day},
+      clock);
+  context_.set(kKvSlot, std::shared_ptr<TaskState>(state_));
+  context_.set(kTimersSlot, timers_);
+  context_.set(kRecordSlot, record_);
+  return {};
+}
+
+void HotTask::resume_kept(const Kept& kept) {
+  state_->resume(kept.state);
+  timers_->resume(kept.timers);
+  record_->resume(kept.events);
+}
+
+void HotTask::put_kept(Kept kept, Commit& commit) const {
+  const std::string& task = version_->manifest.name;
+  commit.state.clear();
+  for (auto& [key, bytes] : kept.state) commit.state.push_back({task, key, std::move(bytes)});
+  for (auto& [key, bytes] : kept.timers) commit.state.push_back({kTimersMap, key, std::move(bytes)});
+  if (!kept.events.empty())
+    commit.state.push_back({kRecordsMap, task, record_->count_with(kept.events.size())});
+  commit.events = std::move(kept.events);
 }
 
 Status HotTask::send_features(const stream::TaskFiring& firing) {
@@ -106,6 +145,8 @@ Status HotTask::send_feature(const EgressFeature& feature) {
 void HotTask::begin_scopes() {
   scope_->forget();
   state_->forget();
+  timers_->forget();
+  record_->forget();
   outgoing_->forget();
   stream_->begin();
 }

@@ -14,9 +14,10 @@
 #include "container/device/outgoing.h"
 #include "container/device/task_rooms.h"
 #include "container/host/firing_scope.h"
-#include "container/host/firing_state.h"
 #include "container/host/params.h"
+#include "container/host/record_scope.h"
 #include "container/host/stream_scope.h"
+#include "container/host/timer_scope.h"
 #include "container/task/task_version.h"
 #include "vm/convert.h"
 #include "vm/isolate.h"
@@ -66,9 +67,14 @@ class HotTask {
   // What its code has appended and sent since begin_scopes(); nothing is left.
   std::vector<store::TableRows> take_rows() { return scope_->take(); }
   std::vector<stream::Permit> take_sends() { return outgoing_->take(); }
-  // And what it has changed in walle.kv.
-  FiringState::Changes take_state() { return state_->take(); }
-  void resume_state(const FiringState::Changes& changes) { state_->resume(changes); }
+  // And what it has changed in walle.kv, which timers it has set, and which events it has recorded.
+  struct Kept {
+    FiringState::Changes state, timers;
+    std::vector<RecordedEvent> events;
+  };
+  Kept take_kept() { return {state_->take(), timers_->take(), record_->take()}; }
+  void resume_kept(const Kept& kept);
+  void put_kept(Kept kept, Commit& commit) const;
   // From any thread.
   void cancel() {
     cancelled_.cancel();
@@ -84,6 +90,7 @@ class HotTask {
   void release();
   Status load_model();
   Status make_scopes();
+  Status make_kept();
   Status send_feature(const EgressFeature& feature);
   void fail(const wvm_result& result, const PhaseLimits& limits);
   void fail(const Error& error, const PhaseLimits& limits);
@@ -96,6 +103,8 @@ class HotTask {
   std::shared_ptr<StreamScope> stream_;
   std::shared_ptr<ParamScope> params_ = std::make_shared<ParamScope>();
   std::shared_ptr<FiringState> state_;
+  std::shared_ptr<TimerScope> timers_;
+  std::shared_ptr<RecordScope> record_;
   vm::TaskContext context_;  // as the isolate's, for host calls that the device makes itself
   std::unique_ptr<vm::Isolate> isolate_;
   std::unique_ptr<ModelPhase> model_;

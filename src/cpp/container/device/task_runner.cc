@@ -171,7 +171,7 @@ void TaskRunner::clear_work() {
   work_.value = {};
   work_.rows.clear();
   work_.sends.clear();
-  work_.state.clear();
+  work_.kept = {};
   work_.times = {};
   work_.params = nullptr;
   work_.retry_at_us = 0;
@@ -262,7 +262,7 @@ TaskRunner::TurnEnd TaskRunner::park_firing(CallSlot& slot) {
       work_.event = hot_->take_event();
       work_.rows = hot_->take_rows();
       work_.sends = hot_->take_sends();
-      work_.state = hot_->take_state();
+      work_.kept = hot_->take_kept();
     }
   }
   hot_->end();

@@ -29,7 +29,7 @@ struct Work {
   std::optional<TaskError> error;
   std::vector<store::TableRows> rows;  // that preprocess appended, while it waits
   std::vector<stream::Permit> sends;   // and sent
-  FiringState::Changes state;          // and changed in walle.kv
+  HotTask::Kept kept;                  // and changed, set and recorded
   vm::Value value;                     // what came of it, for on_result alone
   Params params;                       // of all its phases: what held when the first began
   PhaseTimes times;

@@ -100,12 +100,14 @@ Status TaskRunner::keep_of_call(const CallSpec& spec) {
                 .rows = hot_->take_rows(),
                 .sends = hot_->take_sends(),
                 .retry = {},
-                .state = {}};
-  const bool leaves = !commit.rows.empty() || !commit.sends.empty();
-  for (auto& [key, bytes] : hot_->take_state()) commit.state.push_back({name_, key, std::move(bytes)});
+                .state = {},
+                .events = {},
+                .only_if = {}};
+  hot_->put_kept(hot_->take_kept(), commit);
+  const bool leaves = !commit.rows.empty() || !commit.sends.empty() || !commit.events.empty();
   if (!leaves && commit.state.empty()) return {};
   if (leaves && !spec.keep)
-    return task_error({"rows or sends of '", spec.function, "'"}, "a call that only answers",
+    return task_error({"rows, sends or events of '", spec.function, "'"}, "a call that only answers",
                       {"task '", name_, "'"}, {"add keep = true to [call.", spec.function, "]"});
   return rooms_.commits.commit(commit).status();
 }

@@ -12,6 +12,7 @@ void TaskRunner::leave_nothing() {
   commit_.rows.clear();
   commit_.sends.clear();
   commit_.state.clear();
+  commit_.events.clear();
 }
 
 // Into commit_, whose memory is kept from firing to firing.
@@ -20,7 +21,7 @@ Status TaskRunner::collect() {
     leave_nothing();
     work_.rows.clear();
     work_.sends.clear();
-    work_.state.clear();
+    work_.kept = {};
     if (hot_ != nullptr) hot_->begin_scopes();
     return {};
   }
@@ -29,8 +30,7 @@ Status TaskRunner::collect() {
   for (store::TableRows& rows : hot_->take_rows()) commit_.rows.push_back(std::move(rows));
   commit_.sends = std::exchange(work_.sends, {});
   for (stream::Permit& permit : hot_->take_sends()) commit_.sends.push_back(std::move(permit));
-  commit_.state.clear();
-  for (auto& [key, bytes] : hot_->take_state()) commit_.state.push_back({name_, key, std::move(bytes)});
+  hot_->put_kept(hot_->take_kept(), commit_);
   const std::vector<store::TableDecl>& tables = version_->manifest.tables;
   if (tables.empty()) return {};
   if (commit_decl_.name.empty()) {

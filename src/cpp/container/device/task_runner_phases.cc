@@ -31,7 +31,7 @@ bool TaskRunner::begin() {
   hot_->use(work_.params);
   if (work_.preprocessed) {
     hot_->resume(work_.between, work_.event);
-    hot_->resume_state(work_.state);
+    hot_->resume_kept(work_.kept);
     return true;
   }
   const Status located = rooms_.processor.locate(work_.firing);

@@ -32,6 +32,11 @@ class FiringState final : public TaskState {
   void resume(const Changes& changes);
   void forget();
 
+  // The same in bytes, for maps with values of another make.
+  bool has(const std::string& key) const { return find(key).has_value(); }
+  Status set_bytes(const std::string& key, std::string bytes) { return set(key, std::move(bytes)); }
+  void each_bytes(const std::string& from, const Visit& visit) const { each(from, visit); }
+
  private:
   std::optional<std::string> find(const std::string& key) const override;
   Status set(const std::string& key, std::string bytes) override;

@@ -12,6 +12,8 @@ class TaskState;     // container/host/task_state.h
 class EngineModels;  // container/host/engine_models.h
 class FiringScope;   // what the running firing reads and leaves: walle.results
 struct ParamScope;   // the values of walle.params that the running firing began with
+class TimerScope;    // what it sets and cancels: walle.timers
+class RecordScope;   // events that it records: walle.record
 class StreamScope;   // what the running firing may read of the stream: walle.stream
 
 inline constexpr vm::Slot<TaskState> kKvSlot{0};
@@ -19,5 +21,7 @@ inline constexpr vm::Slot<EngineModels> kEngineSlot{1};
 inline constexpr vm::Slot<FiringScope> kResultsSlot{2};
 inline constexpr vm::Slot<StreamScope> kStreamSlot{3};
 inline constexpr vm::Slot<ParamScope> kParamsSlot{4};
+inline constexpr vm::Slot<TimerScope> kTimersSlot{5};
+inline constexpr vm::Slot<RecordScope> kRecordSlot{6};
 
 }  // namespace walle::container

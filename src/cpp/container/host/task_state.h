@@ -43,9 +43,10 @@ class TaskState {
   Result<std::vector<std::string>> keys(const Range& range) const;
   Result<vm::Map> items(const Range& range) const;
 
- protected:
   // Of a key and its bytes, {i64 expiry, value}; false: no more.
   using Visit = std::function<bool(const std::string& key, const std::string& bytes)>;
+
+ protected:
   virtual std::optional<std::string> find(const std::string& key) const = 0;
   virtual Status set(const std::string& key, std::string bytes) = 0;
   virtual Result<bool> remove(const std::string& key) = 0;

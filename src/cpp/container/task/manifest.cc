@@ -181,6 +181,31 @@ Status check_events(const Manifest& m) {
   return {};
 }
 
+// Names that the device makes triggers and a field of.
+Status check_timers(const Manifest& m) {
+  WALLE_TRY(check_names("timers", NameKind::trigger, m.timer_names, kMaxTaskTimers));
+  for (const std::string& name : m.timer_names)
+    if (std::ranges::find(m.triggers, name, &stream::TriggerText::name) != m.triggers.end())
+      return wrong({"timer ", shown_name(name), ", which is a trigger, too"}, "another name");
+  return within("timers that wait", m.timers_most, 1, kMaxTimersWaiting);
+}
+
+Status check_record(const Manifest& m) {
+  WALLE_TRY(check_names("recorded events", NameKind::event, m.record_events, kMaxTaskNames));
+  for (const std::string& name : m.record_events) {
+    const auto event = std::ranges::find(m.events, name, &stream::EventDecl::name);
+    if (event == m.events.end() || event->kind != stream::EventKind::custom)
+      return wrong({"recorded event ", shown_name(name)}, "a custom event that the task declares");
+  }
+  for (const stream::EventDecl& e : m.events)
+    if (e.name == "timer_due" ||
+        std::ranges::find(e.fields, "_record", &stream::FieldDecl::name) != e.fields.end())
+      return wrong({"event ", shown_name(e.name), " as declared"},
+                   "another name than timer_due, and no field _record: both are the device's own");
+  WALLE_TRY(within("record.per_firing", m.record_per_firing, 1, kMaxRecordPerFiring));
+  return within("record.per_day", m.record_per_day, 1, kMaxRecordPerDay);
+}
+
 Status check_cloud(const Manifest& m) {
   const CloudPhaseSpec& c = m.cloud;
   if (c.question.empty()) return {};
@@ -246,7 +271,9 @@ Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_cloud(m));
   WALLE_TRY(check_calls(m));
   WALLE_TRY(check_params(m));
-  return check_events(m);
+  WALLE_TRY(check_events(m));
+  WALLE_TRY(check_timers(m));
+  return check_record(m);
 }
 
 }  // namespace walle::container

@@ -36,6 +36,10 @@ inline constexpr uint32_t kMaxPhaseMs = 600'000;
 inline constexpr uint64_t kMaxTaskBytes = uint64_t{1} << 34;   // of heap, log or a table
 inline constexpr uint64_t kMaxStateBytes = uint64_t{1} << 30;  // held in memory while the task is hot
 inline constexpr uint32_t kMaxStateKeys = 1 << 20;
+inline constexpr size_t kMaxTaskTimers = 16;         // names
+inline constexpr uint32_t kMaxTimersWaiting = 4096;  // of one task
+inline constexpr uint32_t kMaxRecordPerFiring = 1024;
+inline constexpr uint32_t kMaxRecordPerDay = 1'000'000;
 inline constexpr uint8_t kHighestPriority = 9;
 inline constexpr uint32_t kMaxBreaker = 1000;
 inline constexpr uint32_t kMaxAttempts = 16;
@@ -102,6 +106,13 @@ struct Manifest {
 
   std::vector<stream::EventDecl> events;  // what the device's catalogue must have: adopted when installed
   std::vector<std::string> pages, states;
+
+  // Events among those above that its code may record, and how many.
+  std::vector<std::string> record_events;
+  uint32_t record_per_firing = 16, record_per_day = 1000;
+  // One-off timers that its code may set: triggers of these names fire. How many may wait.
+  std::vector<std::string> timer_names;
+  uint32_t timers_most = 64;
 
   CloudPhaseSpec cloud;
   std::vector<CallSpec> calls;  // their functions differ

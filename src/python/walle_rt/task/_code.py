@@ -338,7 +338,8 @@ def _dotted(node: ast.expr, aliases: dict[str, str]) -> str:
         node = node.value
     if not isinstance(node, ast.Name) or node.id not in aliases:
         return ""
-    return ".".join([aliases[node.id], *reversed(parts)])
+    name = ".".join([aliases[node.id], *reversed(parts)])
+    return name.replace("walle.record", "walle.events.record", 1) if name == "walle.record" else name
 
 
 def _check_capabilities(

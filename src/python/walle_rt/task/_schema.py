@@ -349,6 +349,34 @@ ROOT = Table(
                 ),
             },
         ),
+        "record": Table(
+            "Events of its own that the code may record with `walle.record`.",
+            {
+                "events": Key(
+                    k.listing(k.name("event"), "events"),
+                    "which, of the custom events that [events] declares",
+                    [],
+                    "none",
+                ),
+                "per_firing": Key(k.whole(1, 1024), "how many of one firing", 16, "16"),
+                "per_day": Key(
+                    k.whole(1, 1_000_000),
+                    "how many of a UTC day: a task that triggers itself ends there",
+                    1000,
+                    "1000",
+                ),
+            },
+        ),
+        "timers": Table(
+            "One-off timers that the code may set with `walle.timers.after`. A firing of each has its name "
+            "as trigger.",
+            {
+                "names": Key(
+                    k.listing(k.name("trigger"), "timers", 16), "which; no trigger has one's name", [], "none"
+                ),
+                "most": Key(k.whole(1, 4096), "how many may wait", 64, "64"),
+            },
+        ),
         "call": Named("What the application may ask.", k.name("function"), _CALL, most=32),
         "params": Named("What the code reads in `walle.params`.", k.name("function"), _PARAM, most=64),
         "cloud": _CLOUD,

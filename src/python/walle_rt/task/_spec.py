@@ -155,6 +155,11 @@ class TaskSpec:
         events: declarations by name.
         pages: that the triggers name.
         states: that the triggers name.
+        record_events: of ``events``, that the code may record.
+        record_per_firing: how many of one firing.
+        record_per_day: how many of a UTC day.
+        timer_names: one-off timers that the code may set.
+        timers_most: how many may wait.
         cloud: what the server runs of it; None: nothing.
         calls: what apps may ask, by function.
     """
@@ -189,6 +194,11 @@ class TaskSpec:
     events: dict[str, EventDecl] = field(default_factory=dict)
     pages: list[str] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
+    record_events: list[str] = field(default_factory=list)
+    record_per_firing: int = 16
+    record_per_day: int = 1000
+    timer_names: list[str] = field(default_factory=list)
+    timers_most: int = 64
     cloud: CloudPhaseSpec | None = None
     calls: dict[str, CallSpec] = field(default_factory=dict)
     retry: RetrySpec = field(default_factory=RetrySpec)

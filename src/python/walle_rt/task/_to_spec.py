@@ -75,6 +75,11 @@ def spec_of(reader: Reader) -> TaskSpec:
         events={name: _event(name, table) for name, table in v["events"].items()},
         pages=v["catalog"]["pages"],
         states=v["catalog"]["states"],
+        record_events=_recorded(reader),
+        record_per_firing=v["record"]["per_firing"],
+        record_per_day=v["record"]["per_day"],
+        timer_names=_timers(reader),
+        timers_most=v["timers"]["most"],
         calls={name: _call(table) for name, table in v["call"].items()},
         params=dict(_params(reader)),
     )
@@ -84,6 +89,46 @@ def spec_of(reader: Reader) -> TaskSpec:
     spec = replace(spec, cloud=_cloud(reader, spec), retry=_retry(reader))
     spec.triggers.update(_triggers(reader, spec))
     return spec
+
+
+# The device's own: docs/reference/firing.md.
+_TIMER_EVENT, _RECORD_FIELD = "timer_due", "_record"
+
+
+def _recorded(reader: Reader) -> list[str]:
+    """Events of [record]; each is declared, and custom."""
+    events = reader.values["events"]
+    for name, table in events.items():
+        if name == _TIMER_EVENT or _RECORD_FIELD in table["fields"]:
+            reader.wrong(
+                ("events", name),
+                f"event '{name}' as declared",
+                f"another name than {_TIMER_EVENT}, and no field {_RECORD_FIELD}: both are the device's own",
+                "rename it",
+            )
+    found = []
+    for name in reader.values["record"]["events"]:
+        if name not in events:
+            hint = one_of(name, events, f"add [events.{name}]")
+            reader.wrong(("record", "events"), f"event '{name}'", "one that [events] declares", hint)
+        elif (kind := _event(name, events[name]).kind) != EventKind.CUSTOM:
+            given = f"event '{name}' of kind {kind.name.lower()}"
+            reader.wrong(("record", "events"), given, "a custom event", "record one of the task's own")
+        else:
+            found.append(name)
+    return found
+
+
+def _timers(reader: Reader) -> list[str]:
+    """Names of [timers]; none is a trigger's."""
+    found = []
+    for name in reader.values["timers"]["names"]:
+        if name in reader.values["triggers"]:
+            given = f"timer '{name}', which is a trigger, too"
+            reader.wrong(("timers", "names"), given, "a name of its own", "rename one of both")
+        else:
+            found.append(name)
+    return found
 
 
 def _check_entry(reader: Reader, entry: dict[str, Any]) -> None:

@@ -10,6 +10,8 @@ def __getattr__(name):
     if name == "Tensor":
         value = globals()["Tensor"] = _walle.tensor()
         return value
+    if name == "record":
+        return _walle.host("walle.events").record
     full = "walle." + name
     if name[:1] != "_" and _walle.find(full):
         import sys
