@@ -1,6 +1,7 @@
 #include "store/state_map.h"
 
 #include "base/log.h"
+#include "store/segment_manifest.h"
 
 namespace walle::store {
 
@@ -76,6 +77,22 @@ std::shared_ptr<StateMap> StateMaps::find(std::string_view name) const {
   return found == maps_.end() ? nullptr : found->second;
 }
 
+// Where the file is gone an empty one stands for it, so that the loss is told.
+Status StateMaps::begin_anew(const std::string& path, StateMap& map) const {
+  const bool removed = map.file_.found() == MirroredFile::Found::nothing;
+  const std::string aside = path + std::string(kAside);
+  base::log(
+      base::LogLevel::warning,
+      "'" + path +
+          (removed ? "': removed; the state starts empty"
+                   : "': damaged content; the state starts empty and the file is kept as '" + aside + "'"));
+  map.entries_.clear();
+  WALLE_TRY(removed ? env_.replace_file(aside, "") : map.file_.set_aside());
+  // Or the next open would find the damage anew.
+  map.number_ = 0;
+  return map.file_.write(map.content(0, 0));
+}
+
 Result<std::shared_ptr<StateMap>> StateMaps::open(std::string_view name) {
   const std::lock_guard lock(lock_);
   if (const auto found = maps_.find(name); found != maps_.end()) return found->second;
@@ -85,16 +102,8 @@ Result<std::shared_ptr<StateMap>> StateMaps::open(std::string_view name) {
   MirroredFile& there = made->file_;
   const bool whole = there.readable() && made->read(there.content());
   if (whole && there.found() == MirroredFile::Found::mended) WALLE_TRY(there.mend());
-  if (!whole && there.found() != MirroredFile::Found::nothing) {
-    base::log(base::LogLevel::warning,
-              "'" + path + "': damaged content; the state starts empty and the file is kept as '" + path +
-                  ".damaged'");
-    made->entries_.clear();
-    WALLE_TRY(there.set_aside());
-    // Or the next open would find the damage anew.
-    made->number_ = 0;
-    WALLE_TRY(there.write(made->content(0, 0)));
-  }
+  const bool nothing = there.found() == MirroredFile::Found::nothing;
+  if (!whole && (!nothing || written_.contains(name))) WALLE_TRY(begin_anew(path, *made));
   return maps_.emplace(name, std::move(made)).first->second;
 }
 
@@ -120,6 +129,7 @@ StateMaps::Step StateMaps::begin_checkpoint(uint64_t number, int64_t now_us) {
     const std::shared_ptr<StateMap>& map = it->second;
     if (map->changed_) {
       std::string bytes = map->content(number, now_us);
+      written_.insert(it->first);
       out.emplace_back(map, std::move(bytes));
     } else if (map.use_count() == 1) {
       it = maps_.erase(it);  // its file says all of it
@@ -141,6 +151,16 @@ Status StateMaps::checkpoint(Step step) {
     }
   }
   return status;
+}
+
+std::set<std::string, std::less<>> StateMaps::written() const {
+  const std::lock_guard lock(lock_);
+  return written_;
+}
+
+void StateMaps::expect(std::string name) {
+  const std::lock_guard lock(lock_);
+  written_.insert(std::move(name));
 }
 
 }  // namespace walle::store

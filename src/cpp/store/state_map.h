@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -75,7 +76,8 @@ class StateMaps {
   StateMaps(Env& env, std::string dir) : env_(env), dir_(std::move(dir)) {}
 
   // A map is read when it is first asked for, and kept while somebody has it or it has changed. A damaged one
-  // is set aside, which the log says, and begins empty.
+  // is set aside, which the log says, and begins empty; so does one that written() named and that is not
+  // there.
   Result<std::shared_ptr<StateMap>> open(std::string_view name);
   // What the map's file has already is passed over. Precondition: open() has given each map.
   void apply(uint64_t number, std::span<const StateChange> changes);
@@ -85,14 +87,19 @@ class StateMaps {
   using Step = std::vector<std::pair<std::shared_ptr<StateMap>, std::string>>;  // what is to be written
   Step begin_checkpoint(uint64_t number, int64_t now_us);
   Status checkpoint(Step step);
+  // Maps that have files, as of the last checkpoint: whoever keeps the names tells them at the next open.
+  std::set<std::string, std::less<>> written() const;
+  void expect(std::string name);
 
  private:
   std::shared_ptr<StateMap> find(std::string_view name) const;
+  Status begin_anew(const std::string& path, StateMap& map) const;
 
   Env& env_;
   const std::string dir_;
   mutable std::mutex lock_;
   std::map<std::string, std::shared_ptr<StateMap>, std::less<>> maps_;
+  std::set<std::string, std::less<>> written_;
 };
 
 }  // namespace walle::store

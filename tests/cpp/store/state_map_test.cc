@@ -33,6 +33,22 @@ struct MapsTest : testing::Test {
   std::unique_ptr<StateMaps> maps;
 };
 
+TEST_F(MapsTest, AFileThatWasRemovedIsKnownFromItsName) {
+  set(1, "a", value(0, "one"));
+  EXPECT_TRUE(maps->written().empty());
+  ASSERT_TRUE(maps->checkpoint(maps->begin_checkpoint(1, 100)).ok());
+  EXPECT_TRUE(maps->written().contains("t"));
+  for (const char* copy : {"/maps/t", "/maps/t.mirror"}) ASSERT_TRUE(env.remove_file(copy).ok());
+  reopen();
+  open();
+  EXPECT_LT(env.file_size("/maps/t.damaged"), 0);  // nobody has said that it was there
+  reopen();
+  maps->expect("t");
+  EXPECT_EQ(open("t")->size(), 0u);
+  EXPECT_EQ(env.file_size("/maps/t.damaged"), 0);
+  EXPECT_LT(env.file_size("/maps/u.damaged"), 0);
+}
+
 TEST_F(MapsTest, FramesThatAFileHasArePassedOver) {
   set(1, "a", value(0, "one"));
   set(2, "b", value(0, "two"));

@@ -19,6 +19,7 @@ constexpr const char* kLostCommits = "lost commits";  // how many, until acknowl
 const std::string kSettled = "settled/";
 const std::string kStream = "stream/";
 const std::string kRetry = "retry/";
+const std::string kMap = "map/";
 
 using Found = store::StateFile::Found;
 
@@ -81,6 +82,7 @@ Result<uint64_t> Commits::open_parts() {
   WALLE_ASSIGN(tables_, Tables::open(env_, dir_ + kCommitsTables,
                                      there ? Tables::Access::existing : Tables::Access::create));
   maps_ = std::make_unique<store::StateMaps>(env_, dir_ + kCommitsMaps);
+  for (const std::string& key : state_->keys(kMap)) maps_->expect(key.substr(kMap.size()));
   WALLE_ASSIGN(gate_, stream::EgressGate::open(below_, dir_ + kEgress, options_.key));
   WALLE_ASSIGN(outbox_, Outbox::open(env_, dir_ + kOutbox + "/outbox.wals", options_.outbox,
                                      there ? Outbox::Access::existing : Outbox::Access::create));
@@ -187,6 +189,7 @@ store::StateFile::Changes Commits::state_changes(uint64_t number) const {
   retries_.each([&](const std::string& task, uint64_t firing, std::string packed) {
     out[kRetry + task + "/" + std::to_string(firing)] = std::move(packed);
   });
+  for (const std::string& map : maps_->written()) out[kMap + map] = "";
   for (const stream::OutboxStream& s : outbox_->streams())
     // As far as numbers may be given out until the next checkpoint.
     out[kStream + s.name] = store::put_number(s.newest + journal_->capacity() / kLeastFrame);

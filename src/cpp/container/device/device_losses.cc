@@ -1,5 +1,7 @@
 // What a device has lost, of all its files, and that somebody knows it.
 #include "container/device/device_core.h"
+#include "container/host/record_scope.h"
+#include "container/host/timer_scope.h"
 
 namespace walle::container {
 
@@ -19,9 +21,18 @@ constexpr const char* kBoth = "both copies of the file were damaged or removed: 
 constexpr std::string_view kMirrorAside = ".mirror.damaged";
 
 std::string both(std::string_view text) { return std::string(kBoth).append(text); }
+
+// Of a map that began anew; two of them belong to no task.
+DeviceLoss of_state(std::string map) {
+  const char* what = map == kTimersMap    ? "timers that waited are gone"
+                     : map == kRecordsMap ? "what tasks have recorded today is counted anew"
+                                          : "the task's state began anew";
+  std::string cause = both("kv/" + map + ": " + what);
+  return of_file("kv", std::move(cause), std::move(map));
+}
 }  // namespace
 
-// Tasks whose walle.kv did not read: the files are kept beside those that began anew.
+// Maps that did not read: the files are kept beside those that began anew.
 Result<std::vector<std::string>> DeviceCore::damaged_states() const {
   WALLE_ASSIGN(std::vector<std::string> files, env_.list_files(dir_ + kCommitsMaps));
   std::erase_if(files, [](const std::string& file) { return !file.ends_with(store::kAside); });
@@ -63,8 +74,7 @@ Result<std::vector<DeviceLoss>> DeviceCore::losses(bool verify) {
   WALLE_ASSIGN(const std::vector<std::string> states, damaged_states());
   for (const std::string& file : states) {
     if (file.ends_with(kMirrorAside)) continue;  // one loss, of two copies
-    out.push_back(of_file("kv", "kv/" + file + " does not read; the task's state began anew",
-                          file.substr(0, file.size() - store::kAside.size())));
+    out.push_back(of_state(file.substr(0, file.size() - store::kAside.size())));
   }
   return out;
 }
