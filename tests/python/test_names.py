@@ -229,7 +229,7 @@ def package(kind: str, name: str) -> Told | None:
 def plan(kind: str, name: str) -> Told | None:
     of = {"release": "r", "scenario": "s", "task": "t", "version": "1.0.0"} | {kind: name}
     path = names.package_path(of["scenario"], of["task"], of["version"])
-    release = (of["release"], of["scenario"], of["task"], of["version"], path, bytes(32), 1, [], None)
+    release = (of["release"], of["scenario"], of["task"], of["version"], path, bytes(32), 1, [], None, b"")
     return asked(lambda: _core.policy.write_plan(1, [release], []), kind)
 
 

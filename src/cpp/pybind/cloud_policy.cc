@@ -18,9 +18,9 @@ using GivenCondition = std::tuple<uint8_t, uint64_t, std::vector<GivenSpan>>;  /
 using GivenSegment = std::vector<GivenCondition>;
 // from, to, start, seconds, control, seconds until a report
 using GivenRamp = std::tuple<uint64_t, uint64_t, int64_t, uint32_t, uint64_t, uint32_t>;
-// id, scenario, task, version, path, SHA-256, size, segments, ramp
+// id, scenario, task, version, path, SHA-256, size, segments, ramp, task.pack_params()
 using GivenRelease = std::tuple<std::string, std::string, std::string, std::string, std::string, py::bytes,
-                                uint64_t, std::vector<GivenSegment>, std::optional<GivenRamp>>;
+                                uint64_t, std::vector<GivenSegment>, std::optional<GivenRamp>, py::bytes>;
 using GivenKill = std::pair<std::string, std::string>;
 // device, release, scenario, task, version, control, status, phase, error type, limit, firings, failures,
 // epoch, seq
@@ -48,7 +48,7 @@ PlanRamp ramp_of(const GivenRamp& given) {
 }
 
 PlanRelease release_of(const GivenRelease& given) {
-  const auto& [id, scenario, task, version, path, sha256, size, segments, ramp] = given;
+  const auto& [id, scenario, task, version, path, sha256, size, segments, ramp, params] = given;
   PlanRelease out{.id = id,
                   .scenario = scenario,
                   .task = task,
@@ -56,6 +56,7 @@ PlanRelease release_of(const GivenRelease& given) {
                   .path = path,
                   .sha256 = sha256,
                   .size = size};
+  out.params = params;
   for (const GivenSegment& segment : segments) out.segments.push_back(segment_of(segment));
   if (ramp) out.ramp = ramp_of(*ramp);
   return out;
@@ -81,6 +82,7 @@ py::list releases_of(const Plan& plan) {
     one["sha256"] = py::bytes(r.sha256);
     one["size"] = r.size;
     one["gray"] = r.ramp.has_value();
+    one["params"] = py::bytes(r.params);
     out.append(one);
   }
   return out;

@@ -4,6 +4,9 @@
 // pack_manifest() takes.
 #include "container/task/manifest.h"
 
+#include <algorithm>
+
+#include "container/host/value_codec.h"
 #include "pybind/enums.h"
 #include "pybind/stream.h"
 #include "pybind/vm_values.h"
@@ -228,6 +231,26 @@ py::dict dict_of(const Manifest& m) {
   return out;
 }
 
+// What a release sets of a task's parameters, as the task will read it.
+py::dict check_params(const py::bytes& manifest, const py::dict& given) {
+  const Manifest read = unwrap(read_manifest(std::string_view(manifest)));
+  const ParamsOf params{read.name, read.params, "[params] of a release"};
+  using vm::visit;
+  PythonBuilder builder;
+  py::dict out;
+  const vm::Value values = value_of(given.ptr());
+  for (const auto& [name, value] : *values.get<vm::Map>())
+    out[py::str(name)] = visit(unwrap(params.value(name, value)), builder);
+  return out;
+}
+
+// As plans have them (docs/reference/formats/plan.md): the same bytes for the same values.
+py::bytes pack_params(const py::dict& given) {
+  vm::Map sorted = *value_of(given.ptr()).get<vm::Map>();
+  std::ranges::sort(sorted, {}, &vm::Map::value_type::first);
+  return sorted.empty() ? std::string() : encode_value(vm::Value(std::move(sorted))).value_or("");
+}
+
 }  // namespace
 
 void bind_task(py::module_& m) {
@@ -248,6 +271,8 @@ void bind_task(py::module_& m) {
       "read_manifest",
       [](const py::bytes& data) { return dict_of(unwrap(read_manifest(std::string_view(data)))); },
       py::arg("data"));
+  sub.def("pack_params", pack_params, py::arg("params"));
+  sub.def("check_params", check_params, py::arg("manifest"), py::arg("params"));
 }
 
 }  // namespace walle::pybind

@@ -75,12 +75,14 @@ class SmallCloud:
         return packed
 
     def release(self, epoch: int, *wanted: tuple[str, PackedTask], gray: bool = False,
-                kills: tuple[str, ...] = ()) -> None:  # fmt: skip
-        """The plan from now on: (release id, package) each; the first gray, for all devices at once."""
+                kills: tuple[str, ...] = (), params: dict[str, Any] | None = None) -> None:  # fmt: skip
+        """The plan from now on: (release id, package) each; the first gray, for all devices at once, and
+        with ``params``."""
         ramp = (WHOLE, WHOLE, 0, 0, 0, 600) if gray else None
         releases = [
             (name, SCENARIO, p.package.task, p.package.version, p.package.path,
-             hashlib.sha256(p.manifest).digest(), len(p.manifest), [], ramp if at == 0 else None)
+             hashlib.sha256(p.manifest).digest(), len(p.manifest), [], ramp if at == 0 else None,
+             _core.task.pack_params(params or {}) if at == 0 else b"")
             for at, (name, p) in enumerate(wanted)
         ]  # fmt: skip
         plan = _core.policy.write_plan(epoch, releases, [(SCENARIO, task) for task in kills])

@@ -329,7 +329,7 @@ def test_names_that_are_said_beside_the_text_may_be_left_out() -> None:
     ("old", "new", "told"),
     [
         ("[release]", "[releases]", "did you mean 'release'?"),
-        ("[release]", "release = 1\n[x]", "one of release, ramp, guard"),
+        ("[release]", "release = 1\n[x]", "one of release, params, ramp, guard"),
         ('task = "rank"', "", "no 'task'"),
         ('task = "rank"', "task = 3", "task = 3"),
         ('task = "rank"', 'task = "Rank"', "task 'Rank'"),

@@ -12,7 +12,9 @@ import pytest
 from cloud.servers import Clock, Device, LocalServer, opened_server
 
 from walle_rt import _core
+from walle_rt.cli.param_values import with_params
 from walle_rt.cloud.release import Plan, Report, pack_reports
+from walle_rt.task import ParamSpec, TaskSpec
 from walle_rt.task._package import FileKind, Package, PackageFile
 
 POLICY = """
@@ -32,11 +34,13 @@ def local(database: str | None, tmp_path: Path) -> Iterator[LocalServer]:
         yield made
 
 
-def packed(version: str, task: str = "rank", text: str = "code") -> tuple[bytes, dict[str, bytes]]:
-    """The manifest of a package and its files by digest."""
+def packed(
+    version: str, task: str = "rank", text: str = "code", spec: bytes = b"manifest"
+) -> tuple[bytes, dict[str, bytes]]:
+    """The manifest of a package and its files by digest; ``spec`` is what its task.toml came to."""
     contents = {
         _core.package.CODE: f"{text} of {task} {version}".encode(),
-        _core.package.MANIFEST: b"manifest",
+        _core.package.MANIFEST: spec,
     }
     blobs = {hashlib.sha256(content).hexdigest(): content for content in contents.values()}
     kinds = (FileKind.CODE, FileKind.POLICY)
@@ -47,8 +51,14 @@ def packed(version: str, task: str = "rank", text: str = "code") -> tuple[bytes,
     return Package("shop", task, version, "0" * 64, files=files).to_bytes(), blobs
 
 
-def publish(local: LocalServer, version: str, task: str = "rank", token: str | None = None) -> bytes:
-    manifest, blobs = packed(version, task)
+def publish(
+    local: LocalServer,
+    version: str,
+    task: str = "rank",
+    token: str | None = None,
+    spec: bytes = b"manifest",
+) -> bytes:
+    manifest, blobs = packed(version, task, spec=spec)
     for digest, content in blobs.items():
         where = f"/api/v1/scenarios/shop/blobs/{digest}"
         assert local.ask("PUT", where, token or local.admin, content=content).is_success
@@ -118,6 +128,39 @@ def test_a_release_from_start_to_full(local: LocalServer) -> None:
     acts = [row["act"] for row in local.done("GET", "/audit")["entries"]]
     assert acts[:5] == ["release.full", "release.resume", "release.pause", "release.start", "release.draft"]
     assert local.done("GET", "/audit")["broken"] is None
+
+
+def test_parameters_are_the_versions_and_travel_in_the_plan(local: LocalServer) -> None:
+    declared = {"mode": ParamSpec("text", "calm", one_of=("calm", "eager")), "rate": ParamSpec("float", 0.5)}
+    triggers = {"seen": "shot"}
+    spec = TaskSpec(
+        name="rank", version="1.0.0", triggers=triggers, main="main", params=declared
+    ).to_manifest()
+    publish(local, "1.0.0", spec=spec)
+
+    def refused(policy: str) -> str:
+        given = {"task": "rank", "version": "1.0.0", "policy": policy}
+        reply = local.ask("POST", "/api/v1/scenarios/shop/releases", local.admin, json=given)
+        assert reply.status_code == 400, reply.text
+        return reply.text
+
+    assert "did you mean 'mode'" in refused("params.mood = 'calm'")
+    assert "one of 'calm', 'eager'" in refused("params.mode = 'wild'")
+    assert "float" in refused("params.rate = true")
+    assert "a bool, int, float or text" in refused("params.rate = [1]")
+    assert "a table [params]" in refused("params = 3")
+    plain = start(local, "1.0.0", "")
+    act(local, plain, "full")
+    tuned = start(local, "1.0.0", with_params("", ["mode=eager", "rate=2"]))
+    assert local.done("GET", f"/releases/{tuned}")["params"] == {"mode": "eager", "rate": 2.0}
+    newest = plan(local).releases[0]
+    assert newest["params"] == _core.task.pack_params({"rate": 2.0, "mode": "eager"})
+    act(local, tuned, "full")
+    back = act(local, tuned, "rollback")["id"]
+    assert local.done("GET", f"/releases/{back}")["params"] == {}, "what was full before"
+    assert plan(local).releases[0]["params"] == b""
+    told = [entry for entry in local.done("GET", "/audit")["entries"] if entry["subject"] == tuned]
+    assert any('"mode": "eager"' in str(entry["detail"]) for entry in told)
 
 
 def test_releases_that_are_refused(local: LocalServer) -> None:

@@ -126,6 +126,51 @@ def test_a_version_that_fails_later_gives_way(opened: Open, folder: Folder, clou
     assert device.results("shop").last(1).column("price").tolist() == [8]
 
 
+TUNED = """
+def main(event):
+    return {"price": int(10 * walle.params["rate"]), "name": walle.params["mode"]}
+"""
+PARAMS = """
+[params.rate]
+type = "float"
+default = 0.5
+max = 9.0
+[params.mode]
+type = "text"
+default = "calm"
+"""
+
+
+def test_a_release_sets_parameters(opened: Open, folder: Folder, cloud: SmallCloud) -> None:
+    device = opened()
+    packed = cloud.publish(folder("import walle\n" + TUNED, more=PARAMS))
+
+    def row() -> tuple[int, str]:
+        buy(device)
+        last = device.results("shop").last(1)
+        return last.column("price")[0], last.column("name")[0]
+
+    cloud.release(1, ("r1", packed))
+    connect(device, cloud)
+    device.pull()
+    assert row() == (5, "calm")
+    cloud.release(2, ("r2", packed), ("r1", packed), gray=True, params={"rate": 2, "mode": "eager"})
+    assert [(step.what, step.version) for step in device.pull().steps] == [("activated", "1.0.0")]
+    assert row() == (20, "eager")
+    until(lambda: cloud.told()[-2:] == ["claim", "ok"])
+    device.set_params("shop", {"mode": "mine"})
+    assert row() == (20, "mine"), "the app goes before the release"
+    # What the version does not let in is turned down, told, and changes nothing.
+    cloud.release(3, ("r3", packed), ("r2", packed), gray=True, params={"rate": 10})
+    assert [step.what for step in device.pull().steps] == ["turned_down"]
+    assert row() == (20, "mine")
+    until(lambda: "install_error" in cloud.told())
+    device.set_params("shop", {"mode": None})
+    cloud.release(4, ("r1", packed))
+    device.pull()
+    assert row() == (5, "calm")
+
+
 def test_a_kill_order_removes_the_task(opened: Open, folder: Folder, cloud: SmallCloud) -> None:
     device = opened()
     packed = cloud.publish(folder())

@@ -125,8 +125,10 @@ Result<std::string> Device::install(std::string bundle) {
   return changing("install", [&](DeviceCore& core) { return core.install(std::move(bundle)); });
 }
 
-Result<std::string> Device::install_package(std::string_view manifest, const std::string& blobs) {
-  return changing("install_package", [&](DeviceCore& core) { return core.install_package(manifest, blobs); });
+Result<std::string> Device::install_package(std::string_view manifest, const std::string& blobs,
+                                            std::string_view params) {
+  return changing("install_package",
+                  [&](DeviceCore& core) { return core.install_package(manifest, blobs, params); });
 }
 
 Result<std::string> Device::install_file(const std::string& path) {

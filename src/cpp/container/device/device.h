@@ -47,7 +47,8 @@ class Device {
   Status declare_state(std::string_view state);
   Result<std::string> install(std::string bundle);
   Result<std::string> install_file(const std::string& path);
-  Result<std::string> install_package(std::string_view manifest, const std::string& blobs);
+  Result<std::string> install_package(std::string_view manifest, const std::string& blobs,
+                                      std::string_view params = {});
 
   // Rows of a task's table; the error names the tables that there are. `columns`: none is all.
   Result<store::TableColumns> read(const std::string& task, const std::string& table, uint64_t from,

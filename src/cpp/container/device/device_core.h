@@ -69,8 +69,11 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // The same from the parts of a package: the manifest's bytes, and a folder with every file under its
   // SHA-256 in hexadecimal (docs/reference/formats/package.md). Sizes, digests and names are verified before
   // anything runs. Large files get a second name where the file system allows and are copied elsewhere:
-  // nobody may write in place to what lies in the folder; it may be removed.
-  Result<std::string> install_package(std::string_view manifest, const std::string& blobs);
+  // nobody may write in place to what lies in the folder; it may be removed. `params`: what its release sets
+  // of walle.params, a dict by name as encode_value() writes it. It takes the place of what one before set,
+  // and what the app sets goes before it.
+  Result<std::string> install_package(std::string_view manifest, const std::string& blobs,
+                                      std::string_view params = {});
   // Whether this device can run it, as far as its manifest tells: before the files are fetched.
   Status suits(std::string_view manifest) const;
   // A firing that runs is the last one; what waits is dropped. Its tables, its walle.kv and what waits in the
@@ -84,6 +87,8 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   // Sets values of a task's walle.params, or with none lets go of what was set: all or nothing, durably, from
   // the next firing on. What is not named stays.
   Status set_params(const std::string& task, const vm::Map& given);
+  // The `params` that the task was installed with; empty: none, or there is no such task.
+  std::string released_params(const std::string& task) const;
   // What holds on this device: charging, unmetered, idle ... One that was never set does not hold.
   Status set_fact(const std::string& name, bool holds);
   std::map<std::string, bool> facts() const { return facts_.all(); }
@@ -155,11 +160,13 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status put_triggers(const TaskVersion& version);
   bool has_triggers(const TaskVersion& version) const;
   Result<std::string> install_parts(const link::Package& package, std::string_view manifest,
-                                    const std::string& blobs);
-  Result<std::string> activate(const std::shared_ptr<const TaskVersion>& version, const std::string& file);
+                                    const std::string& blobs, std::string_view params);
+  Result<std::string> activate(const std::shared_ptr<const TaskVersion>& version, const std::string& file,
+                               std::string_view released);
+  Status check_released(const TaskVersion& version, std::string_view released) const;
   Status check_room(const std::string& name) const;
   Deaths adopt(const std::shared_ptr<const TaskVersion>& version, const InstalledTask& entry);
-  Params params_that_fit(const TaskVersion& version, vm::Map& set) const;
+  Params params_that_fit(const TaskVersion& version, InstalledTask& entry) const;
   Status adopt_event(const stream::EventDecl& wanted);
   void keep_features(const Manifest& manifest);
   void take_back(const std::string& name, const std::optional<InstalledTask>& before);
@@ -195,7 +202,7 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   std::unique_ptr<vm::Pool> pool_;
   std::unique_ptr<TaskRegistry> registry_;
   std::unique_ptr<CrashMarks> marks_;
-  std::mutex installing_;  // install, remove, and the registry
+  mutable std::mutex installing_;  // install, remove, and the registry
   RunQueue queue_;
   mutable std::shared_mutex tasks_lock_;
   std::map<std::string, Runner, std::less<>> tasks_;  // those that were removed among them, retired

@@ -90,8 +90,8 @@ Deaths DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version, cons
   const Runner runner = find_or_make(name);
   queue_.set_weight(*runner, FairQueue::weight_of(version->manifest.priority));
   Deaths deaths;
-  vm::Map set = entry.params;
-  runner->replace(version, marks_->claim(name, entry.file, deaths), params_that_fit(*version, set));
+  InstalledTask fitting = entry;
+  runner->replace(version, marks_->claim(name, entry.file, deaths), params_that_fit(*version, fitting));
   return deaths;
 }
 
@@ -107,27 +107,29 @@ Result<std::string> DeviceCore::install(std::string bytes) {
   // From its file: large resources are then mapped and not held twice.
   bytes = {};
   WALLE_ASSIGN(version, registry_->load(vm_, file));
-  return activate(version, file);
+  return activate(version, file, {});
 }
 
 // Taken over first and verified where it will be used: what is verified is what runs, and is read once.
-Result<std::string> DeviceCore::install_package(std::string_view manifest, const std::string& blobs) {
+Result<std::string> DeviceCore::install_package(std::string_view manifest, const std::string& blobs,
+                                                std::string_view params) {
   const std::lock_guard lock(installing_);
   WALLE_TRY(check_open());
   WALLE_ASSIGN(const link::Package package, link::read_package(manifest));
   WALLE_TRY(check_package(*vm_, package));
   WALLE_TRY(check_room(package.task));
-  Result<std::string> installed = install_parts(package, manifest, blobs);
+  Result<std::string> installed = install_parts(package, manifest, blobs, params);
   if (!installed.ok()) registry_->sweep();
   return installed;
 }
 
 Result<std::string> DeviceCore::install_parts(const link::Package& package, std::string_view manifest,
-                                              const std::string& blobs) {
+                                              const std::string& blobs, std::string_view params) {
   WALLE_ASSIGN(const std::string file, registry_->store_package(package, manifest, blobs));
   WALLE_ASSIGN(const std::shared_ptr<const TaskVersion> version, registry_->load(vm_, file));
+  WALLE_TRY(check_released(*version, params));
   WALLE_TRY(prepare(*version));
-  return activate(version, file);
+  return activate(version, file, params);
 }
 
 Result<std::string> DeviceCore::install_file(const std::string& path) {
@@ -149,7 +151,7 @@ Status DeviceCore::check_room(const std::string& name) const {
 // Two durable steps, the entry of the registry and the triggers. The entry comes first, because it is what
 // the next open makes the triggers fit to; where the second step fails the first is taken back.
 Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion>& version,
-                                         const std::string& file) {
+                                         const std::string& file, std::string_view released) {
   const std::string name = version->manifest.name;
   const auto former = registry_->tasks().find(name);
   const std::optional<InstalledTask> before =
@@ -157,8 +159,9 @@ Result<std::string> DeviceCore::activate(const std::shared_ptr<const TaskVersion
   InstalledTask entry{.version = version->manifest.version,
                       .file = file,
                       .set_aside = "",
-                      .params = before ? before->params : vm::Map()};
-  (void)params_that_fit(*version, entry.params);
+                      .params = before ? before->params : vm::Map(),
+                      .released = std::string(released)};
+  (void)params_that_fit(*version, entry);
   // What was removed before it ended may have left something behind. Of a registry that is lost nobody knows
   // what was removed: what waits is kept.
   if (!before && !registry_->lost()) WALLE_TRY(commits_->forget_retries(name));

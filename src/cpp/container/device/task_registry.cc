@@ -14,7 +14,7 @@ namespace walle::container {
 namespace {
 
 constexpr const char* kPrefix = "task/";
-constexpr uint32_t kEntryVersion = 1;
+constexpr uint32_t kEntryVersion = 2;
 
 std::string packed(const InstalledTask& entry) {
   base::ByteWriter out;
@@ -23,6 +23,7 @@ std::string packed(const InstalledTask& entry) {
   out.put_text(entry.file);
   out.put_text(entry.set_aside);
   out.put_text(entry.params.empty() ? std::string() : encode_value(vm::Value(entry.params)).value_or(""));
+  out.put_text(entry.released);
   return out.take();
 }
 
@@ -40,6 +41,7 @@ std::optional<InstalledTask> unpacked(std::string_view bytes) {
     in.check(map != nullptr);
     if (map != nullptr) entry.params = *map;
   }
+  entry.released = in.text();
   // A file's name from a file: it may not leave the folder.
   if (!in.done() || entry.file.empty() || entry.file.find('/') != std::string::npos) return std::nullopt;
   return entry;

@@ -24,7 +24,8 @@ struct InstalledTask {
   std::string version;
   std::string file;       // within tasks/
   std::string set_aside;  // why it does not run until it is replaced; empty: it does
-  vm::Map params;         // what was set of walle.params
+  vm::Map params;         // what the app has set of walle.params
+  std::string released;   // what the release sets of them, packed; what the app has set goes before it
 };
 
 class TaskRegistry {

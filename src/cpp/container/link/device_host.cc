@@ -18,8 +18,10 @@ std::vector<link::HostedTask> DeviceHost::tasks() {
     task.name = info.name;
     task.version = info.version;
     task.package = info.package;
+    task.params = (*core)->released_params(info.name);
     const auto before = before_.find(info.name);
-    const bool counted = before != before_.end() && before->second.package == info.package;
+    const bool counted = before != before_.end() && before->second.package == info.package &&
+                         before->second.params == task.params;
     task.firings = info.firings - (counted ? before->second.firings : 0);
     task.failures = info.failures - (counted ? before->second.failures : 0);
     task.stopped = info.status == TaskStatus::set_aside || info.status == TaskStatus::broken;
@@ -42,13 +44,13 @@ Result<link::Probation> DeviceHost::probation(const link::StagedPackage& staged)
 
 Status DeviceHost::install(const link::StagedPackage& staged) {
   WALLE_ASSIGN(const std::shared_ptr<DeviceCore> core, device_.core(kAgent));
-  Before before{.package = staged.digest};
+  Before before{.package = staged.digest, .params = staged.params};
   if (const Result<TaskInfo> old = core->task(staged.task); old.ok()) {
     before.firings = old->firings;
     before.failures = old->failures;
   }
   // By the device, whose copy of the catalogue learns what the version declares.
-  WALLE_TRY(device_.install_package(staged.manifest, staged.blobs).status());
+  WALLE_TRY(device_.install_package(staged.manifest, staged.blobs, staged.params).status());
   before_[staged.task] = std::move(before);
   return {};
 }

@@ -28,7 +28,7 @@ class DeviceHost final : public link::AgentHost {
  private:
   // What a device counts for a task goes on over its versions.
   struct Before {
-    std::string package;
+    std::string package, params;
     uint64_t firings = 0, failures = 0;
   };
 

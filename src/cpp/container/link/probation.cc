@@ -88,7 +88,7 @@ Result<link::Probation> hold_probation(Env& env, DeviceCore& device, const link:
     ++tally->firings;
     if (result.error && !tally->trouble) tally->trouble = trouble_of(*result.error);
   });
-  WALLE_ASSIGN(const std::string task, trial->install_package(staged.manifest, staged.blobs));
+  WALLE_ASSIGN(const std::string task, trial->install_package(staged.manifest, staged.blobs, staged.params));
   WALLE_TRY(prepare(*trial, device, task));
   WALLE_TRY(replay(device, *trial, *tally, cancelled, options));
   const int64_t end = env.steady_us() + options.patience_us;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/names.h"
+#include "base/nearest_name.h"
 
 namespace walle::container {
 
@@ -57,6 +58,20 @@ Result<vm::Value> param_value(const ParamSpec& spec, vm::Value value) {
   if (is_of(value, spec.type) && within(spec, value)) return value;
   return argument_error({"'", spec.name, "' = ", shown(value)}, expected(spec), kWhere,
                         "set it within what [params] of task.toml says, or declare it otherwise");
+}
+
+Status ParamsOf::check_name(const std::string& name) const {
+  if (std::ranges::find(specs, name, &ParamSpec::name) != specs.end()) return {};
+  std::vector<std::string> names;
+  for (const ParamSpec& each : specs) names.push_back(each.name);
+  return argument_error({"parameter '", name, "'"}, {"one that task '", task, "' declares"}, where,
+                        base::did_you_mean(name, names, "add it to [params]"))
+      .of_kind(base::ErrorKind::no_such_key);
+}
+
+Result<vm::Value> ParamsOf::value(const std::string& name, vm::Value given) const {
+  WALLE_TRY(check_name(name));
+  return param_value(*std::ranges::find(specs, name, &ParamSpec::name), std::move(given));
 }
 
 Status check_param(const ParamSpec& spec) {

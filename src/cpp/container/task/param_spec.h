@@ -26,6 +26,15 @@ struct ParamSpec {
 Status check_param(const ParamSpec& spec);
 // `value`, an int for a float made one, or what it must be instead. Errors name the parameter.
 Result<vm::Value> param_value(const ParamSpec& spec, vm::Value value);
+// The same by name. `where` tells who gives it: an argument error of kind no_such_key for a name that `task`
+// does not declare.
+struct ParamsOf {
+  const std::string& task;
+  const std::vector<ParamSpec>& specs;
+  const char* where;
+  Status check_name(const std::string& name) const;
+  Result<vm::Value> value(const std::string& name, vm::Value given) const;
+};
 
 // Values by name: of all that a version declares, in the order of their declaration. Immutable, and shared by
 // the firings that began with them.

@@ -7,8 +7,6 @@
 
 namespace walle::link {
 
-namespace {}  // namespace
-
 Agent::Agent(Env& env, Transport& transport, AgentHost& host, const Crypto& crypto, BlobFolder blobs,
              AgentMemoryFile file, AgentOptions options)
     : env_(&env),
@@ -62,21 +60,22 @@ Status Agent::recover() {
   const std::vector<HostedTask> hosted = host_->tasks();
   AgentMemory next = memory();
   std::vector<std::string> installed;
+  const HostedTask gone;
   for (auto& [name, task] : next.tasks) {
     const auto there = std::ranges::find(hosted, name, &HostedTask::name);
-    const std::string package = there == hosted.end() ? "" : there->package;
-    if (task.stage == Stage::activating && package == task.coming.digest) installed.push_back(name);
+    const HostedTask& now = there == hosted.end() ? gone : *there;
+    if (task.stage == Stage::activating && task.coming.runs_as(now)) installed.push_back(name);
     // Somebody else has put another one in its place, or removed it: what is there is not ours. Or it was
     // removed by us, in which the process ended.
     const bool rests = task.stage == Stage::none || task.stage == Stage::removing;
-    if (rests && package != task.active.digest) task.active = task.last_good = {};
+    if (rests && !task.active.runs_as(now)) task.active = task.last_good = {};
     if (task.reported == Reported::nothing) active_since_[name] = env_->steady_us();
     if (is_new(task)) ++task.tries;
   }
   // After a loss of the memory: what came as a package goes on as one.
   for (const HostedTask& task : hosted) {
     if (task.package.empty() || next.tasks.contains(task.name)) continue;
-    next.tasks[task.name].active = {task.package, task.version, ""};
+    next.tasks[task.name].active = {task.package, task.version, "", task.params};
     next.tasks[task.name].reported = Reported::runs;
   }
   WALLE_TRY(file_.save(std::move(next)));

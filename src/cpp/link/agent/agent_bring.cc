@@ -60,7 +60,10 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
   if (const Status taken_back = keep_after_all(release.task); !taken_back.ok())
     return step_of(release, What::later, taken_back.error().message());
   const auto known = memory().tasks.find(release.task);
-  if (known != memory().tasks.end() && known->second.active.digest == digest) {
+  const auto is_active = [&](const ManagedTask& task) {
+    return task.active.digest == digest && task.active.params == release.params;
+  };
+  if (known != memory().tasks.end() && is_active(known->second)) {
     if (known->second.active.release != release.id) {
       AgentMemory next = memory();
       next.tasks[release.task].active.release = release.id;
@@ -71,7 +74,7 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
   }
   const Status brought = bring_version(updater, release, pull);
   if (brought.ok()) {
-    const bool runs = memory().tasks.at(release.task).active.digest == digest;
+    const bool runs = is_active(memory().tasks.at(release.task));
     return step_of(release, runs ? What::activated : What::turned_down);
   }
   return step_of(release, What::later, brought.error().message());
@@ -87,7 +90,7 @@ Status Agent::keep_after_all(const std::string& name) {
   AgentMemory next = memory();
   ManagedTask& task = next.tasks[name];
   task.stage = Stage::none;
-  if (there == hosted.end() || there->package != task.active.digest) task.active = task.last_good = {};
+  if (there == hosted.end() || !task.active.runs_as(*there)) task.active = task.last_good = {};
   return file_.save(std::move(next));
 }
 
@@ -116,7 +119,7 @@ Status Agent::bring_version(Updater& updater, const PlanRelease& release, Pull& 
 Status Agent::begin(const PlanRelease& release) {
   AgentMemory next = memory();
   ManagedTask& task = next.tasks[release.task];
-  const ChosenPackage wanted{to_hex(release.sha256), release.version, release.id};
+  const ChosenPackage wanted{to_hex(release.sha256), release.version, release.id, release.params};
   if (task.scenario.empty()) task.scenario = release.scenario;
   if (task.coming == wanted &&
       (task.stage == Stage::fetching || task.stage == Stage::trying || task.stage == Stage::activating))
@@ -242,6 +245,7 @@ Status Agent::fetch_files(const Package& package, uint64_t& fetched) {
 
 Result<StagedPackage> Agent::staged_package(const ChosenPackage& package, const std::string& task) const {
   StagedPackage out{.task = task, .version = package.version, .digest = package.digest};
+  out.params = package.params;
   WALLE_ASSIGN(out.manifest, manifest_of(package.digest));
   out.blobs = blobs_.path();
   return out;

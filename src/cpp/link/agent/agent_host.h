@@ -26,6 +26,7 @@ struct TaskTrouble {
 struct HostedTask {
   std::string name, version;
   std::string package;                 // digest in hexadecimal; empty for what did not come as a package
+  std::string params;                  // StagedPackage::params that it was put in with
   uint64_t firings = 0, failures = 0;  // of this version, since the process began
   bool stopped = false;                // it was set aside, or does not open
   uint32_t deaths = 0;                 // processes in a row that ended while it ran
@@ -38,6 +39,7 @@ struct StagedPackage {
   std::string digest;    // of the manifest, in hexadecimal
   std::string manifest;  // its bytes
   std::string blobs;     // a folder with each file under its digest in hexadecimal
+  std::string params;    // of its release, a dict by name as encode_value() writes it; empty: none
 };
 
 struct Probation {

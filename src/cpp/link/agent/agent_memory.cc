@@ -10,9 +10,9 @@ namespace walle::link {
 
 namespace {
 constexpr const char* kMemoryKind = "AGNT";
-constexpr uint16_t kMemoryVersion = 1;
+constexpr uint16_t kMemoryVersion = 2;
 // Of what one entry takes at least: texts' sizes and numbers.
-constexpr size_t kLeastTask = 4 + 4 + 3 * (4 + 4 + 4) + 1 + 4 + 4 + 1 + 1;
+constexpr size_t kLeastTask = 4 + 4 + 3 * (4 + 4 + 4 + 4) + 1 + 4 + 4 + 1 + 1;
 constexpr size_t kLeastRefusal = 4 + 4;
 constexpr std::array<std::string_view, kStages> kStageNames{"none",       "fetching",  "trying",
                                                             "activating", "returning", "removing"};
@@ -21,6 +21,7 @@ void put(base::ByteWriter& out, const ChosenPackage& package) {
   out.put_text(package.digest);
   out.put_text(package.version);
   out.put_text(package.release);
+  out.put_text(package.params);
 }
 
 ChosenPackage get_package(base::ByteReader& in) {
@@ -28,6 +29,7 @@ ChosenPackage get_package(base::ByteReader& in) {
   out.digest = in.text();
   out.version = in.text();
   out.release = in.text();
+  out.params = in.text();
   return out;
 }
 

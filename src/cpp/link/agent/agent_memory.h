@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "link/agent/agent_host.h"
 #include "link/policy/decide.h"
 #include "store/mirrored_file.h"
 
@@ -25,8 +26,10 @@ struct ChosenPackage {
   std::string digest;  // of the manifest, in hexadecimal; empty: none
   std::string version;
   std::string release;  // PlanRelease::id
+  std::string params;   // PlanRelease::params: the same package with other ones is tried like another version
 
   bool empty() const { return digest.empty(); }
+  bool runs_as(const HostedTask& hosted) const { return hosted.package == digest && hosted.params == params; }
   friend bool operator==(const ChosenPackage&, const ChosenPackage&) = default;
 };
 

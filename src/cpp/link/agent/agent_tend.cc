@@ -72,7 +72,7 @@ bool Agent::tend() {
   for (const auto& [name, task] : AgentMemory(memory()).tasks) {
     if (task.stage == Stage::returning) note(finish_return(name));
     const auto there = std::ranges::find(hosted, name, &HostedTask::name);
-    if (there != hosted.end() && there->package == task.active.digest && task.stage == Stage::none)
+    if (there != hosted.end() && task.active.runs_as(*there) && task.stage == Stage::none)
       note(watch(*there));
     const auto now = memory().tasks.find(name);
     if (now != memory().tasks.end())

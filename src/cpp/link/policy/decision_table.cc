@@ -58,6 +58,7 @@ Result<DecisionTable> DecisionTable::build(const PlanData& plan) {
 void DecisionTable::add_release(const PlanRelease& r) {
   base::Hasher content;
   content.text(r.scenario).text(r.task).text(r.sha256);
+  if (!r.params.empty()) content.text(r.params);
   base::Hasher control;
   control.text("control").text(r.scenario).text(r.task).text(r.id);
   releases_.push_back({.content = content.finish(),

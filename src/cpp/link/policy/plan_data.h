@@ -27,6 +27,7 @@ struct PlanCondition {
   std::vector<PlanSpan> spans;
 };
 inline constexpr uint8_t kBucketField = 255;
+inline constexpr size_t kMostReleaseParamBytes = 98'304;  // 64 texts of 1 KiB, their names, and some
 struct PlanSegment {
   std::vector<PlanCondition> conditions;
 };
@@ -41,6 +42,9 @@ struct PlanRelease {
   uint64_t size = 0;
   std::vector<PlanSegment> segments;
   std::optional<PlanRamp> ramp;  // while it is gray
+  // Of the task's walle.params, as the host reads them; empty: none. To the policy they are bytes: a release
+  // of the same package with other ones is other content.
+  std::string params;
 };
 
 struct PlanKill {

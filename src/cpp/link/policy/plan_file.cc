@@ -87,6 +87,9 @@ Status check_release(const PlanRelease& r) {
   WALLE_TRY(check_path(r));
   if (r.sha256.size() != kDigestBytes)
     return bad_plan({"a digest of ", r.sha256.size(), " bytes of release '", r.id, "'"}, "32");
+  if (r.params.size() > kMostReleaseParamBytes)
+    return bad_plan({r.params.size(), " bytes of parameters of release '", r.id, "'"},
+                    {"at most ", kMostReleaseParamBytes});
   if (r.ramp) WALLE_TRY(check_ramp(*r.ramp, r.id));
   for (const PlanSegment& s : r.segments) WALLE_TRY(check_segment(s, r.id));
   return {};
@@ -142,8 +145,8 @@ class Reader {
                     .task = text(in.task()),
                     .version = text(in.version()),
                     .path = text(in.path())};
-    if (pay(in.sha256()->size()))
-      out.sha256.assign(reinterpret_cast<const char*>(in.sha256()->data()), in.sha256()->size());
+    out.sha256 = bytes(in.sha256());
+    out.params = bytes(in.params());
     out.size = in.size();
     if (in.segments())
       for (const auto* s : *in.segments()) out.segments.push_back(segment(*s));
@@ -164,6 +167,11 @@ class Reader {
     ok_ = ok_ && bytes <= left_;
     if (ok_) left_ -= bytes;
     return ok_;
+  }
+
+  std::string bytes(const flatbuffers::Vector<uint8_t>* v) {
+    if (!v || !pay(v->size())) return {};
+    return {reinterpret_cast<const char*>(v->data()), v->size()};
   }
 
   PlanSegment segment(const fb::PlanSegment& in) {

@@ -31,8 +31,10 @@ class Writer {
     if (r.ramp)
       ramp = fb::CreatePlanRamp(out_, r.ramp->from, r.ramp->to, r.ramp->start_s, r.ramp->seconds,
                                 r.ramp->control, r.ramp->report_seconds);
+    const std::vector<uint8_t> params(r.params.begin(), r.params.end());
     return fb::CreatePlanReleaseDirect(out_, r.id.c_str(), r.scenario.c_str(), r.task.c_str(),
-                                       r.version.c_str(), r.path.c_str(), &sha256, r.size, &segments, ramp);
+                                       r.version.c_str(), r.path.c_str(), &sha256, r.size, &segments, ramp,
+                                       params.empty() ? nullptr : &params);
   }
 
   flatbuffers::Offset<fb::PlanSegment> segment(const PlanSegment& s) {

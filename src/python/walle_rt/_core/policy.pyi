@@ -5,7 +5,7 @@ from typing import TypedDict
 
 _Condition = tuple[int, int, Sequence[tuple[int, int]]]  # field, salt, spans
 _Ramp = tuple[int, int, int, int, int, int]
-_Release = tuple[str, str, str, str, str, bytes, int, Sequence[Sequence[_Condition]], _Ramp | None]
+_Release = tuple[str, str, str, str, str, bytes, int, Sequence[Sequence[_Condition]], _Ramp | None, bytes]
 _Report = tuple[int, str, str, str, str, bool, int, str, str, str, int, int, int, int]
 
 WHOLE: int
@@ -26,6 +26,7 @@ class _PlanRelease(TypedDict):
     sha256: bytes
     size: int
     gray: bool
+    params: bytes
 
 def name_hash(name: str) -> int: ...
 def salt_of(salt: str) -> int: ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,40 @@ def given_params(specs: Mapping[str, ParamSpec], given: Iterable[str]) -> dict[s
             raise _wrong(f"parameter '{name}'", known)
         out[name] = _value(specs[name].type, name, text)
     return out
+
+
+def with_params(text: str, given: Iterable[str]) -> str:
+    """A release's text with what ``--param`` names in its ``[params]``; the server knows their types.
+
+    Raises:
+        ArgumentError: no NAME=VALUE, or a text that has [params] of its own.
+    """
+    lines: list[str] = []
+    for each in given:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise _wrong(each, "NAME=VALUE")
+        lines.append(f"params.{name.strip()} = {_toml(value)}")
+    if lines and "params" in _tables(text):
+        raise _wrong("a text with [params]", "one without, beside --param")
+    return "\n".join([*lines, text]) if lines else text
+
+
+def _tables(text: str) -> Iterable[str]:
+    """None where it is no TOML, which the server tells."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return ()
+
+
+def _toml(value: str) -> str:
+    """As it stands where it is a bool or a number, else as a text."""
+    try:
+        kept = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return json.dumps(value)
+    return value if isinstance(kept, bool | int | float | str) else json.dumps(value)
 
 
 def _value(kind: str, name: str, text: str) -> Value:

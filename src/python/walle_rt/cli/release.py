@@ -10,6 +10,7 @@ import typer
 from .console import emit_json, out
 from .exits import command
 from .options import Json
+from .param_values import with_params
 from .server_api import Server, ServerApi, part
 
 app = typer.Typer(help="Releases: start, pause, halt, roll back, kill, look.", no_args_is_help=True)
@@ -24,12 +25,16 @@ def start(
     task: Annotated[str, typer.Argument(help="SCENARIO/TASK.")],
     version: Annotated[str, typer.Argument(help="A version that was published.")],
     policy: Annotated[Path | None, typer.Option("--policy", help="Whom and how fast (TOML).")] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", help="NAME=VALUE of the task's parameters, in TOML.")
+    ] = None,
     server: Server = None,
     json_: Json = False,
 ) -> None:
     """Start a release."""
     scenario, _, name = task.partition("/")
-    given = {"task": name, "version": version, "policy": policy.read_text() if policy else ""}
+    text = with_params(policy.read_text() if policy else "", param or [])
+    given = {"task": name, "version": version, "policy": text}
     _show(ServerApi.of(server).post(f"/scenarios/{part(scenario)}/releases", given), json_)
 
 
@@ -129,6 +134,8 @@ def _show(reply: dict[str, Any], json_: bool) -> None:
     out.print(f"release {reply['id']}: {package} is {reply['state']}")
     if reply["reason"]:
         out.print(f"  because {reply['reason']}")
+    for name, value in reply["params"].items():
+        out.print(f"  sets {name} = {value!r}")
     for name, value in reply["progress"].items():
         out.print(f"  {name:18s} {value}")
     for cohort, counts in sorted(reply["reports"].items()):

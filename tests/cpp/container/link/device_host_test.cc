@@ -2,6 +2,7 @@
 // and a closed device is an error and no crash.
 #include "container/link/device_host.h"
 
+#include "container/host/value_codec.h"
 #include "container/link/link_case.h"
 
 namespace walle::container {
@@ -72,6 +73,60 @@ TEST_F(DeviceHostTest, AnInstallThatFailsLeavesTheVersionThatRuns) {
   EXPECT_FALSE(host_->install(next).ok());
   EXPECT_EQ(only_task().version, "1.0.0");
   EXPECT_EQ(only_task().firings, 2u);
+}
+
+TEST_F(DeviceHostTest, AReleaseSetsParametersBehindTheApps) {
+  const auto packed = [](const char* mode) {
+    return *encode_value(vm::Value(vm::Map{{"mode", vm::Value(mode)}, {"rate", vm::Value(int64_t{3})}}));
+  };
+  const auto now = [&](size_t at) { return (*core()->task("rank")->params)[at].second; };
+  Manifest m = manifest("rank", "1.0.0");
+  m.host_calls.push_back("walle.params");
+  m.params = {{.name = "mode", .type = CallType::text, .standard = vm::Value("calm")},
+              {.name = "rate", .type = CallType::real, .standard = vm::Value(0.5)}};
+  link::StagedPackage staged = stage(m, source(1));
+  ASSERT_TRUE(host_->install(staged).ok());
+  EXPECT_EQ(only_task().params, "");
+  taps(2);
+  EXPECT_EQ(only_task().firings, 2u);
+
+  staged.params = packed("eager");
+  const Result<link::Probation> held = host_->probation(staged);
+  ASSERT_TRUE(held.ok()) << held.error().message();
+  ASSERT_TRUE(host_->install(staged).ok());
+  EXPECT_EQ(only_task().params, staged.params);
+  EXPECT_EQ(only_task().firings, 0u) << "counted anew, as another version's";
+  EXPECT_EQ(*now(0).get<std::string>(), "eager");
+  EXPECT_EQ(*now(1).get<double>(), 3.0);
+
+  // What the app sets goes before it, over releases, until it lets go.
+  ASSERT_TRUE(core()->set_params("rank", {{"mode", vm::Value("mine")}}).ok());
+  EXPECT_EQ(*now(0).get<std::string>(), "mine");
+  device_.reset();
+  open_device();
+  host_ = std::make_unique<DeviceHost>(*env_, *device_, dir_ + "/probation");
+  EXPECT_EQ(only_task().params, staged.params);
+  EXPECT_EQ(*now(0).get<std::string>(), "mine");
+  EXPECT_EQ(*now(1).get<double>(), 3.0);
+  ASSERT_TRUE(core()->set_params("rank", {{"mode", vm::Value()}}).ok());
+  EXPECT_EQ(*now(0).get<std::string>(), "eager");
+
+  // What the task does not let in is an error, and what runs stays.
+  for (const std::string& wrong :
+       {*encode_value(vm::Value(vm::Map{{"mood", vm::Value("calm")}})),
+        *encode_value(vm::Value(vm::Map{{"rate", vm::Value("fast")}})), std::string("no dict")}) {
+    link::StagedPackage bad = staged;
+    bad.params = wrong;
+    EXPECT_FALSE(host_->probation(bad).ok());
+    const Status refused = host_->install(bad);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().group(), base::ErrorGroup::argument);
+    EXPECT_EQ(only_task().params, staged.params);
+    EXPECT_EQ(*now(0).get<std::string>(), "eager");
+  }
+  staged.params.clear();
+  ASSERT_TRUE(host_->install(staged).ok());
+  EXPECT_EQ(*now(0).get<std::string>(), "calm");
 }
 
 // As an app may: between an agent's look at the tasks and its next step.

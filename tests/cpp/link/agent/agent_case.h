@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/fault_env.h"
 #include "link/agent/agent.h"
@@ -41,7 +42,7 @@ class CloudRoutes final : public Transport {
   FakeServer& server_;
 };
 
-// A device whose tasks are lines of the file /host: "task version digest".
+// A device whose tasks are lines of the file /host: "task version digest params".
 class FakeHost final : public AgentHost {
  public:
   explicit FakeHost(Env& env) : env_(env), there_(read()) {}
@@ -50,10 +51,11 @@ class FakeHost final : public AgentHost {
     std::vector<HostedTask> out;
     for (const auto& [name, entry] : there_) {
       HostedTask task;
-      if (const auto known = fare.find(entry.first); known != fare.end()) task = known->second;
+      if (const auto known = fare.find(entry.version); known != fare.end()) task = known->second;
       task.name = name;
-      task.version = entry.first;
-      task.package = entry.second;
+      task.version = entry.version;
+      task.package = entry.digest;
+      task.params = entry.params;
       out.push_back(std::move(task));
     }
     return out;
@@ -74,7 +76,7 @@ class FakeHost final : public AgentHost {
     expect_whole(staged);
     if (install_error) return *install_error;
     auto tasks = there_;
-    tasks[staged.task] = {staged.version, staged.digest};
+    tasks[staged.task] = {staged.version, staged.digest, staged.params};
     WALLE_TRY(write(tasks));
     installs.push_back(staged.version);
     return {};
@@ -89,11 +91,12 @@ class FakeHost final : public AgentHost {
   std::string version(const std::string& task) {
     const auto tasks = there_;
     const auto found = tasks.find(task);
-    return found == tasks.end() ? "" : found->second.first;
+    return found == tasks.end() ? "" : found->second.version;
   }
+  std::string params(const std::string& task) { return there_[task].params; }
   void put_by_hand(const std::string& task, const std::string& version) {
     auto tasks = there_;
-    tasks[task] = {version, ""};
+    tasks[task] = {version, "", ""};
     EXPECT_TRUE(write(tasks).ok());
   }
 
@@ -104,7 +107,10 @@ class FakeHost final : public AgentHost {
   std::function<void()> on_probation;
 
  private:
-  using Entries = std::map<std::string, std::pair<std::string, std::string>>;
+  struct Entry {
+    std::string version, digest, params;
+  };
+  using Entries = std::map<std::string, Entry>;
 
   // What is run or put in is whole, to the last byte.
   void expect_whole(const StagedPackage& staged) {
@@ -126,18 +132,22 @@ class FakeHost final : public AgentHost {
     Entries out;
     if (env_.file_size("/host") < 0) return out;
     const std::string text = *env_.read_file("/host");
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = text.find('\n', at);
-      const size_t first = text.find(' ', at), second = text.find(' ', first + 1);
-      out[text.substr(at, first - at)] = {text.substr(first + 1, second - first - 1),
-                                          text.substr(second + 1, end - second - 1)};
-      at = end + 1;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string name;
+      Entry entry;
+      std::getline(words, name, ' ');
+      for (std::string* word : {&entry.version, &entry.digest, &entry.params})
+        std::getline(words, *word, ' ');
+      out[name] = entry;
     }
     return out;
   }
   Status write(const Entries& tasks) {
     std::string text;
-    for (const auto& [name, entry] : tasks) text += name + " " + entry.first + " " + entry.second + "\n";
+    for (const auto& [name, entry] : tasks)
+      text += name + " " + entry.version + " " + entry.digest + " " + entry.params + "\n";
     WALLE_TRY(env_.replace_file("/host", text));
     there_ = tasks;
     return {};

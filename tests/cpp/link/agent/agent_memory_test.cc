@@ -14,9 +14,9 @@ AgentMemory some_memory() {
   out.carried_out = 99;
   ManagedTask task;
   task.scenario = "shop";
-  task.active = {std::string(64, 'a'), "1.0.0", "r1"};
-  task.last_good = {std::string(64, 'b'), "0.9.0", "r0"};
-  task.coming = {std::string(64, 'c'), "1.1.0", "r2"};
+  task.active = {std::string(64, 'a'), "1.0.0", "r1", ""};
+  task.last_good = {std::string(64, 'b'), "0.9.0", "r0", std::string("\x00m", 2)};
+  task.coming = {std::string(64, 'c'), "1.1.0", "r2", "eager"};
   task.stage = Stage::trying;
   task.tries = 2;
   task.trial = "r2";

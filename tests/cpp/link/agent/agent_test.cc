@@ -86,6 +86,61 @@ TEST_F(Agents, AKillOrderRemovesTheTaskBeforeAnythingIsFetched) {
   EXPECT_EQ(host->version("rank"), "1.0.0");
 }
 
+TEST_F(Agents, OtherParametersOfAReleaseAreTriedAndTakenBackAsAnotherVersionIs) {
+  const PlanRelease plain = publish("1.0.0", {{"model.walle", std::string(5000, 'm')}});
+  direct({plain});
+  pulled();
+  const uint32_t before = agent->header().active;
+  PlanRelease tuned = plain;
+  tuned.id = "r9";
+  tuned.params = "eager";
+  direct({tuned});
+  const Pull pull = pulled();
+  EXPECT_EQ(pull.steps[0].what, What::activated);
+  EXPECT_EQ(pull.fetched, 0u);
+  EXPECT_EQ(host->params("rank"), "eager");
+  EXPECT_EQ(host->probations.size(), 2u) << "parameters can be wrong as code can";
+  EXPECT_NE(agent->header().active, before);
+  restart();
+  EXPECT_EQ(pulled().steps[0].what, What::kept);
+  EXPECT_EQ(host->probations.size(), 2u);
+
+  // It fails: what was there comes back, parameters included, and is not left for this release again.
+  HostedTask& fare = host->fare["1.0.0"];
+  fare.firings = fare.failures = 5;
+  fare.stopped = true;
+  fare.trouble = {"main", "KeyError", "", "eager"};
+  agent->tend();
+  EXPECT_EQ(host->params("rank"), "");
+  host->fare.clear();
+  pulled();
+  EXPECT_EQ(host->params("rank"), "");
+  // A release behind it says none, and others say others.
+  tuned.id = "r10";
+  tuned.params = "calm";
+  direct({tuned, plain});
+  expect_settled();
+  EXPECT_EQ(host->params("rank"), "calm");
+  direct({plain});
+  expect_settled();
+  EXPECT_EQ(host->params("rank"), "");
+}
+
+TEST_F(Agents, ParametersThatTheTaskRefusesAreTurnedDown) {
+  const PlanRelease plain = publish("1.0.0");
+  direct({plain});
+  pulled();
+  PlanRelease tuned = plain;
+  tuned.id = "r9";
+  tuned.params = "eager";
+  host->install_error = argument_error("'mode' = eager", "calm", "parameters of a task", "say calm");
+  direct({tuned});
+  EXPECT_EQ(pulled().steps[0].what, What::turned_down);
+  EXPECT_EQ(host->params("rank"), "");
+  agent->tend();
+  ASSERT_EQ(statuses(), std::vector<ReportStatus>{ReportStatus::install_error});
+}
+
 TEST_F(Agents, AVersionThatFailsItsProbationIsTurnedDownOnceAndForThisRelease) {
   direct({publish("1.0.0")});
   pulled();

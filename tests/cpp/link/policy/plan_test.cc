@@ -20,6 +20,24 @@ PlanData good_plan() {
           .kills = {{"shop", "old"}}};
 }
 
+TEST(Plan, OtherParametersAreOtherContent) {
+  PlanData data{.epoch = 1, .releases = {release_of_task("rank", "rank-1")}};
+  const auto digest = [&] {
+    const Plan plan = *Plan::read(*write_plan(data));
+    EXPECT_EQ(plan.releases()[0].params, data.releases[0].params);
+    return decide_digest(plan, {.bucket = 1}, 100);
+  };
+  const uint32_t none = digest();
+  data.releases[0].params = std::string("a\0b", 3);
+  const uint32_t some = digest();
+  EXPECT_NE(some, none);
+  data.releases[0].params = std::string("a\0c", 3);
+  EXPECT_NE(digest(), some);
+  data.releases[0].params.clear();
+  data.releases[0].id = "rank-9";
+  EXPECT_EQ(digest(), none);
+}
+
 TEST(Plan, ComesBackAsItWasWritten) {
   const PlanData data = good_plan();
   const auto bytes = write_plan(data);
@@ -56,6 +74,7 @@ TEST(Plan, RefusesWhatMeansNothing) {
       {"path 'shop/rank/other-2.0.0.walp'",
        [](PlanData& d) { d.releases[0].path = "shop/rank/other-2.0.0.walp"; }},
       {"a digest of 31 bytes", [](PlanData& d) { d.releases[0].sha256.pop_back(); }},
+      {"98305 bytes of parameters", [](PlanData& d) { d.releases[0].params.assign(98'305, 'x'); }},
       {"release 'rank-1' twice", [](PlanData& d) { d.releases[0].id = "rank-1"; }},
       {"the ramp", [](PlanData& d) { d.releases[0].ramp->from = kWhole + 1; }},
       {"the ramp", [](PlanData& d) { d.releases[0].ramp->to = 0; }},

@@ -13,7 +13,7 @@ from ..._core.policy import Plan
 from .controller import Controller
 from .policy import Policy
 from .ramp import Guard, Ramp
-from .release import Package, Release, State, Wish, read_wish, write_plan
+from .release import Package, Params, Release, State, Wish, read_wish, write_plan
 from .reports import Report, pack_reports, unpack_reports
 from .store import Store
 from .trial import Claim, Counts, Trial
@@ -24,6 +24,7 @@ __all__ = [
     "Counts",
     "Guard",
     "Package",
+    "Params",
     "Plan",
     "Policy",
     "Ramp",

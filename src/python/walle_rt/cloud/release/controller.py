@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NoReturn
@@ -26,6 +27,11 @@ _ALLOWED = {
     "halt": (State.DRAFT, State.GRAY, State.PAUSED),
     "roll back": (State.GRAY, State.PAUSED, State.FULL, State.HALTED),
 }
+
+
+def _detail_of(release: Release) -> Detail:
+    """What of it the audit log tells beside its version."""
+    return {"params": json.dumps(release.params, sort_keys=True)} if release.params else {}
 
 
 class Controller:
@@ -113,10 +119,17 @@ class Controller:
         Policy(wish.policy)
         number = max((release.number for release in self._releases.values()), default=0) + 1
         release = Release(
-            f"{wish.task}-{number}", number, package, wish.policy, wish.ramp, wish.guard, created_s=int(now_s)
+            f"{wish.task}-{number}",
+            number,
+            package,
+            wish.policy,
+            wish.ramp,
+            wish.guard,
+            created_s=int(now_s),
+            params=wish.params,
         )
         self._put(release)
-        self._note(now_s, actor, "draft", release.id, {"version": package.version})
+        self._note(now_s, actor, "draft", release.id, {"version": package.version, **_detail_of(release)})
         return release
 
     def start(self, release_id: str, actor: str, now_s: float) -> Release:
@@ -170,7 +183,7 @@ class Controller:
             for other in self._of_task(release)
             if other.number < release.number
             and other.state in (State.FULL, State.RETIRED)
-            and other.package.sha256 != release.package.sha256
+            and other.content != release.content
         ]
         if not before:
             self._refuse(
@@ -185,13 +198,15 @@ class Controller:
             id=f"{release.package.task}-{number}",
             number=number,
             package=old.package,
+            params=old.params,
             state=State.FULL,
             created_s=int(now_s),
             reason=reason,
             replaces=release.id,
         )
         self._put(release.moved(State.ROLLED_BACK, reason))
-        self._move(made, actor, "roll back", now_s, {"release": release.id, "version": old.package.version})
+        told = {"release": release.id, "version": old.package.version, **_detail_of(made)}
+        self._move(made, actor, "roll back", now_s, told)
         self._retire_behind(made)
         return made
 

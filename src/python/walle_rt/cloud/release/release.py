@@ -10,10 +10,13 @@ from typing import Any
 
 from ..._core import names
 from ..._core import policy as native
+from ..._core.task import pack_params
 from ...errors import ArgumentError
 from ...task._mistakes import nearest
 from .policy import Policy
 from .ramp import Guard, Ramp, fixed
+
+Params = dict[str, bool | int | float | str]  # by name
 
 _MANUAL = "see docs/reference/release-policy.md"
 
@@ -63,7 +66,7 @@ class Package:
 
 @dataclass(frozen=True)
 class Wish:
-    """What an operator writes: version, policy, ramp and guard of a release to come."""
+    """What an operator writes: version, policy, parameters, ramp and guard of a release to come."""
 
     scenario: str
     task: str
@@ -71,6 +74,7 @@ class Wish:
     policy: str = ""
     ramp: Ramp = field(default_factory=Ramp)
     guard: Guard = field(default_factory=Guard)
+    params: Params = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class Release:
     created_s: int = 0
     reason: str = ""  # why it stands where it stands
     replaces: str = ""  # of a rollback: the release it takes back
+    params: Params = field(default_factory=dict)  # that it sets of the task's walle.params
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -110,6 +115,11 @@ class Release:
     def moved(self, state: State, reason: str = "", **changes: Any) -> Release:
         """In another state."""
         return replace(self, state=state, reason=reason, **changes)
+
+    @property
+    def content(self) -> tuple[str, Params]:
+        """What a device that has it runs: releases with the same one differ in whom they are for."""
+        return self.package.sha256, self.params
 
     @property
     def gray(self) -> bool:
@@ -145,9 +155,9 @@ class Release:
                 line = (self.held_share, self.held_share, 0)
             ends = (fixed(line[0]), fixed(line[1]))
             ramp = (*ends, self.started_s, line[2], fixed(r.control_share), r.report_seconds)
-        digest = bytes.fromhex(p.sha256)
+        digest, packed = bytes.fromhex(p.sha256), pack_params(self.params)
         segments = Policy(self.policy).segments
-        return (self.id, p.scenario, p.task, p.version, p.path, digest, p.size, segments, ramp)
+        return (self.id, p.scenario, p.task, p.version, p.path, digest, p.size, segments, ramp, packed)
 
 
 _RAMP_KEYS = {
@@ -190,8 +200,19 @@ def _table(given: Mapping[str, Any], name: str, keys: Mapping[str, str], kind: t
     return kind(**values)
 
 
+def _params(given: Mapping[str, Any]) -> Params:
+    """Of what types they are, and whether the task has them, its manifest says."""
+    table = given.get("params", {})
+    if not isinstance(table, dict):
+        raise ArgumentError.of(f"'params' = {table!r}", "a table [params]", "release text", _MANUAL)
+    for name, value in table.items():
+        if not isinstance(value, bool | int | float | str):
+            raise ArgumentError.of(f"{name} = {value!r}", "a bool, int, float or text", "[params]", _MANUAL)
+    return dict(table)
+
+
 def read_wish(text: str, named: Mapping[str, str] | None = None) -> Wish:
-    """A release's TOML text: ``[release]``, ``[ramp]``, ``[guard]`` (docs/reference/release-policy.md).
+    """A release's TOML text, as docs/reference/release-policy.md has it.
 
     Args:
         text: of the release.
@@ -205,7 +226,7 @@ def read_wish(text: str, named: Mapping[str, str] | None = None) -> Wish:
         given = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ArgumentError.of(str(error), "TOML", "release text", _MANUAL) from None
-    _known(given, {"release": 0, "ramp": 0, "guard": 0}, "release text")
+    _known(given, {"release": 0, "params": 0, "ramp": 0, "guard": 0}, "release text")
     head = given.get("release", None if named is None else {})
     if not isinstance(head, dict):
         raise ArgumentError.of("no table [release]", "one", "release text", _MANUAL)
@@ -225,6 +246,7 @@ def read_wish(text: str, named: Mapping[str, str] | None = None) -> Wish:
         **head,
         ramp=_table(given, "ramp", _RAMP_KEYS, Ramp),
         guard=_table(given, "guard", _GUARD_KEYS, Guard),
+        params=_params(given),
     )
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from ... import _core
 from ..._core import names
 from ...errors import ArgumentError, ResourceError
 from ...task._package import Package
 from ..model.audit import append
 from ..model.tables import Scenario, Version
+from ..release import Params
 from ..trust import Version as Listed
 from .state import ServerState
 
@@ -149,6 +151,24 @@ class PublishedPackages:
                 "cloud phase",
                 "publish it again",
             ) from error
+
+    def fitting_params(self, digest: str, given: Params) -> Params:
+        """What a release sets of the parameters of the version with this digest, of the types it declares.
+
+        Raises:
+            ArgumentError: a name that it does not declare, a value outside what it declares.
+            ResourceError: as `manifest`; a file of it is gone.
+        """
+        package = Package.from_bytes(self.manifest(digest))
+        (said,) = [file for file in package.files if file.name == _core.package.MANIFEST]
+        try:
+            manifest = self.file(said.sha256).read_bytes()
+        except OSError as error:
+            raise ResourceError.of(
+                f"file '{said.name}' ({error.strerror})", "a file that was uploaded", package.path,
+                "publish the version again",
+            ) from error  # fmt: skip
+        return _core.task.check_params(manifest, given)
 
     def file(self, digest: str) -> Path:
         """Where the file with this digest lies."""

@@ -14,6 +14,7 @@ import threading
 from collections import Counter as Count
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -24,8 +25,8 @@ from ... import _core
 from ...errors import ArgumentError, Error
 from .. import metrics
 from ..model.tables import Counter, Device, Epoch, RampPoint, ReportDetail
-from ..release import Controller, Package, Plan, Report, State, Wish, read_wish, unpack_reports
-from .catalogue import find_version
+from ..release import Controller, Package, Params, Plan, Report, State, Wish, read_wish, unpack_reports
+from .catalogue import PublishedPackages, find_version
 from .release_store import DatabaseStore
 from .state import ServerState
 
@@ -75,11 +76,16 @@ class ReleaseService:
         """A release of a published version; ``text`` is its TOML. Returns its id.
 
         Raises:
-            ArgumentError: an unknown version, a mistake in the text, or another release of the task is gray.
+            ArgumentError: an unknown version, a mistake in the text, a parameter that the version does not
+                declare or not so, or another release of the task is gray.
         """
         wish = _wish(scenario, task, version, text)
         row = find_version(self._state, scenario, task, version)
         package = Package(scenario, task, version, row.sha256, row.size)
+        if wish.params:
+            wish = replace(
+                wish, params=PublishedPackages(self._state).fitting_params(row.sha256, wish.params)
+            )
         with self._transaction(by) as now:
             self._refuse_second(package)
             made = self._controller.draft(wish, package, by, now)
@@ -119,6 +125,11 @@ class ReleaseService:
                     "walle release start",
                     f"walle release halt {other.id}, or full",
                 )
+
+    def params(self, number: str) -> Params:
+        """What a release sets of its task's ``walle.params``."""
+        with self._lock:
+            return self._controller.release(number).params
 
     def progress(self, number: str) -> dict[str, Any]:
         """How far a release is, in figures."""

@@ -51,9 +51,10 @@ class ReleaseRow(BaseModel):
 
 
 class ReleaseStatus(ReleaseRow):
-    """With its policy, the controller's figures, and counters by cohort and status."""
+    """With its policy and parameters, the controller's figures, and counters by cohort and status."""
 
     policy: str
+    params: dict[str, bool | int | float | str]
     progress: dict[str, Any]
     reports: dict[str, dict[str, int]]
 
@@ -192,7 +193,8 @@ def status_of(state: Server, number: str) -> ReleaseStatus:
             cohort[counter.status] = cohort.get(counter.status, 0) + counter.count
     known = ReleaseRow.model_validate(row, from_attributes=True).model_dump()
     progress = state.releases.progress(number)
-    return ReleaseStatus(**known, policy=row.policy, progress=progress, reports=reports)
+    params = state.releases.params(number)
+    return ReleaseStatus(**known, policy=row.policy, params=params, progress=progress, reports=reports)
 
 
 def scenario_of(state: Server, number: str) -> str:
