@@ -4,6 +4,7 @@
 #include "pybind/seconds.h"
 #include "pybind/stream.h"
 #include "stream/event/event_log.h"
+#include "stream/operators/traced_batch.h"
 
 namespace walle::pybind {
 
@@ -89,6 +90,22 @@ py::list read_log(EventLog& log, const GivenQuery& query, int64_t limit) {
   return out;
 }
 
+// As read_log, with the named contents, absent where an event has none.
+py::tuple read_log_rows(EventLog& log, const std::vector<std::string>& fields, const GivenQuery& query,
+                        int64_t limit) {
+  std::vector<uint64_t> numbers;
+  const TracedBatch read =
+      unwrap(TracedBatch::of_log(log, fields, query_of(query), limit, SIZE_MAX, &numbers));
+  Batch rows = read.rows();
+  py::list columns;
+  for (Column& column : rows.columns) {
+    const ColumnType type = column.cells.type();
+    const py::array present = presence_of(column.cells);
+    columns.append(py::make_tuple(column.name, type, values_of(std::move(column.cells)), present));
+  }
+  return py::make_tuple(array_over(std::move(numbers)), array_over(std::move(rows.ts)), columns);
+}
+
 py::dict log_report(const EventLog& log) {
   const LogReport& found = here(log).report();
   const SequencerStats& stats = log.stats();
@@ -120,6 +137,7 @@ void bind_stream_log(py::module_& m) {
       .def("append", append, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
            py::arg("durable"), py::kw_only(), py::arg("on") = false, py::arg("late") = false)
       .def("read", read_log, py::arg("query"), py::arg("limit"))
+      .def("read_rows", read_log_rows, py::arg("fields"), py::arg("query"), py::arg("limit"))
       .def("maintain", [](EventLog& log) { unwrap(log.maintain()); })
       .def("compact", [](EventLog& log) { unwrap(log.compact()); })
       .def("sync", [](EventLog& log) { unwrap(log.sync()); })

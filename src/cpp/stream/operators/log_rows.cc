@@ -102,13 +102,15 @@ class LogRows {
 }  // namespace
 
 Result<TracedBatch> TracedBatch::of_log(EventLog& log, const std::vector<std::string>& fields,
-                                        const EventQuery& query, int64_t limit, size_t text_bytes) {
+                                        const EventQuery& query, int64_t limit, size_t text_bytes,
+                                        std::vector<uint64_t>* numbers) {
   LogRows rows(text_bytes);
   Status added;
   const auto begin = [&](const Catalog& catalog) { return rows.begin(catalog, fields); };
   WALLE_TRY(log.read(query, begin, [&](const Event& e) {
     if (limit >= 0 && std::cmp_greater_equal(rows.count(), limit)) return false;
     added = rows.add(e);
+    if (numbers != nullptr) numbers->push_back(e.seq);
     return added.ok();
   }));
   WALLE_TRY(added);

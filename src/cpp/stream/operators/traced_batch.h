@@ -30,9 +30,11 @@ class TracedBatch {
   static TracedBatch supposed(const LabelsByName& labels);
   // The events asked for, oldest first, at most `limit` (negative: all), as rows of event, page, session,
   // page_instance and the named contents, absent where an event has none. A field that no event declares is
-  // an error of the kind no_such_key; texts of more than `text_bytes` in all are a resource error.
+  // an error of the kind no_such_key; texts of more than `text_bytes` in all are a resource error. `numbers`
+  // takes the rows' sequence numbers.
   static Result<TracedBatch> of_log(EventLog& log, const std::vector<std::string>& fields,
-                                    const EventQuery& query, int64_t limit, size_t text_bytes = SIZE_MAX);
+                                    const EventQuery& query, int64_t limit, size_t text_bytes = SIZE_MAX,
+                                    std::vector<uint64_t>* numbers = nullptr);
   // The labels that such rows have at least.
   static Result<LabelsByName> labels_of_log(const Catalog& catalog, const std::vector<std::string>& fields);
   static Result<TracedBatch> push(Operator& op, const TracedBatch& in);
