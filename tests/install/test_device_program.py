@@ -29,6 +29,12 @@ wall_ms = 60000
 [call.taxed]
 arguments = ["float", "tensor"]
 returns = "float"
+[call.rated]
+arguments = ["int"]
+returns = "float"
+[app.rate]
+arguments = ["int"]
+returns = "float"
 [call.discount]
 returns = "float"
 [params.discount]
@@ -49,6 +55,9 @@ def main(event):
 
 def taxed(price, rates):
     return price * (1 + float(rates.sum()))
+
+def rated(of):
+    return walle.app.rate(of)
 
 def discount():
     return walle.params["discount"]
@@ -80,7 +89,7 @@ def bundle(folder: Path, version: int, more: int) -> Path:
 def test_mistakes_are_refused(program: Path) -> None:
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    assert done.stdout.count("ok  ") == 5
+    assert done.stdout.count("ok  ") == 6
 
 
 def test_a_program_without_python_runs_a_task(program: Path, tmp_path: Path) -> None:
@@ -92,4 +101,4 @@ def test_a_program_without_python_runs_a_task(program: Path, tmp_path: Path) -> 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 51 and "FAILED" not in done.stdout
+    assert done.stdout.count("ok  ") == 58 and "FAILED" not in done.stdout

@@ -43,6 +43,7 @@ NOT_RUN = {
 # Pages whose blocks need the VM's libraries, which a build without the CPython source lacks.
 NEED_VM = {
     "docs/concepts/agent.md",
+    "docs/concepts/app-functions.md",
     "docs/concepts/calls.md",
     "docs/concepts/cloud-phase.md",
     "docs/concepts/container.md",

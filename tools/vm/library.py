@@ -90,6 +90,7 @@ OWN = [
     "os",
     "traceback",
     "walle",
+    "walle.app",
     "walle.engine",
     "walle.params",
     "walle.stream",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capi/app_function.h"
 #include "capi/device_handle.h"
 #include "capi/guard.h"
 #include "capi/vm_values.h"
@@ -66,6 +67,13 @@ Result<container::DeviceOptions> options_of(const walle_device_options_t& given)
                                                            std::string_view line) {
       log(user, std::string(task).c_str(), static_cast<int>(level), line.data(), line.size());
     };
+  }
+  if (given.app_count && !given.app) return null_argument("app", "walle_device_open");
+  for (size_t i = 0; i < given.app_count; ++i) {
+    const auto& [name, function, user] = given.app[i];
+    if (!name || !function)
+      return null_argument(!name ? "app[].name" : "app[].function", "walle_device_open");
+    options.app[name] = walle::capi::app_function(function, user);
   }
   return options;
 }

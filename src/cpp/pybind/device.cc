@@ -42,8 +42,8 @@ auto log_to(const py::object& callback) {
 DeviceHeld open_device(const std::string& path, const std::string& vm_library, const Catalog& catalog,
                        uint32_t workers, uint32_t ready, uint32_t hot_tasks, double cold_after_s,
                        uint32_t grace_ms, bool background, bool recorded,
-                       const std::optional<GivenOffsets>& local, const py::bytes& key,
-                       const py::object& log) {
+                       const std::optional<GivenOffsets>& local, const py::bytes& key, const py::object& log,
+                       const py::dict& app) {
   container::DeviceOptions options;
   options.vm_library = vm_library;
   options.catalog = catalog;
@@ -62,6 +62,8 @@ DeviceHeld open_device(const std::string& path, const std::string& vm_library, c
   options.commits.key = key;
   options.processor.log.key = options.commits.key;
   if (!log.is_none()) options.log = log_to(log);
+  for (const auto& [name, function] : app)
+    options.app[name.cast<std::string>()] = app_function(py::reinterpret_borrow<py::object>(function));
   auto opened = unlocked([&] { return Device::open(Env::system(), path, std::move(options)); });
   return DeviceHeld(unwrap(std::move(opened)).release());
 }
@@ -149,7 +151,7 @@ void bind_device(py::module_& m) {
       .def_static("open", open_device, py::arg("path"), py::arg("vm_library"), py::arg("catalog"),
                   py::kw_only(), py::arg("workers"), py::arg("ready"), py::arg("hot_tasks"),
                   py::arg("cold_after_s"), py::arg("grace_ms"), py::arg("background"), py::arg("recorded"),
-                  py::arg("local"), py::arg("key"), py::arg("log"))
+                  py::arg("local"), py::arg("key"), py::arg("log"), py::arg("app"))
       .def("record", record, py::arg("event"), py::arg("page"), py::arg("contents"), py::arg("ts"),
            py::arg("durable"), py::kw_only(), py::arg("on") = false)
       .def("declare", declare, py::arg("name"), py::arg("kind"), py::arg("fields"))

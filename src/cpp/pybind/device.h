@@ -21,6 +21,9 @@ void bind_device_tasks(DeviceClass& device);
 void bind_device_results(DeviceClass& device);
 void bind_device_outbox(DeviceClass& device);
 
+// Held by whoever may call it, on threads of the device's own (device_tasks.cc).
+container::AppFunction app_function(const py::object& function);
+
 // Runs `body` without Python's lock.
 template <class Body>
 auto unlocked(const Body& body) {

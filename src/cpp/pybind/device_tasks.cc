@@ -158,6 +158,21 @@ py::object call(Device& self, const std::string& task, const std::string& functi
   return vm::visit(answer, builder);
 }
 
+// What an exception says; one that cannot be asked must not end the thread.
+std::string told(const py::error_already_set& error) {
+  try {
+    return std::string(py::str(error.type().attr("__name__"))) + ": " + std::string(py::str(error.value()));
+  } catch (const py::error_already_set&) {
+    return "an exception whose text cannot be had";
+  }
+}
+
+void provide(Device& self, const std::string& name, const py::object& function) {
+  container::AppFunction made = function.is_none() ? nullptr : app_function(function);
+  unwrap(
+      on_device(self, "provide", [&](DeviceCore& device) { return device.provide(name, std::move(made)); }));
+}
+
 void set_params(Device& self, const std::string& task, const py::dict& given) {
   const vm::Value values = value_of(given.ptr());
   unwrap(on_device(self, "set_params",
@@ -185,12 +200,35 @@ py::dict task(Device& self, const std::string& name) {
 
 }  // namespace
 
+// On threads of the device's own; what Python raises is the task's to read.
+container::AppFunction app_function(const py::object& function) {
+  const std::shared_ptr<PyObject> held(function.inc_ref().ptr(), drop_reference);
+  return [held](std::span<const vm::Value> arguments) -> Result<vm::Value> {
+    const PythonLock lock;
+    if (!lock) return task_error("Python, which ends", "a process that goes on", "", "");
+    try {
+      PythonBuilder values;
+      py::tuple given(arguments.size());
+      for (size_t i = 0; i < arguments.size(); ++i) given[i] = vm::visit(arguments[i], values);
+      const auto answer = py::reinterpret_steal<py::object>(call_or_stay(held.get(), given.ptr()));
+      if (!answer) throw py::error_already_set();
+      return value_of(answer.ptr());
+    } catch (const py::error_already_set& error) {
+      return task_error(told(error), "a function that returns", "", "see the application");
+    } catch (const CoreError& error) {
+      const base::ErrorText& text = error.error().text();
+      return task_error(text.given, text.expected, "", "return another value");
+    }
+  };
+}
+
 void bind_device_tasks(DeviceClass& device) {
   device.def("install", install, py::arg("bundle"))
       .def("install_file", install_file, py::arg("path"))
       .def("install_package", install_package, py::arg("manifest"), py::arg("blobs"))
       .def("remove", remove, py::arg("task"))
       .def("call", call, py::arg("task"), py::arg("function"), py::arg("arguments"), py::arg("timeout_s"))
+      .def("provide", provide, py::arg("name"), py::arg("function"))
       .def("set_params", set_params, py::arg("task"), py::arg("params"))
       .def("set_fact", set_fact, py::arg("name"), py::arg("holds"))
       .def("facts", facts)

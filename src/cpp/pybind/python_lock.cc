@@ -81,6 +81,16 @@ PythonStays::~PythonStays() {
   leave();
 }
 
+PyObject* call_or_stay(PyObject* callable, PyObject* arguments) {
+  // Innermost, before any frame that holds something of Python. C throws nothing; what arrives is
+  // pthread_exit.
+  try {
+    return PyObject_CallObject(callable, arguments);
+  } catch (...) {
+    stay();
+  }
+}
+
 void drop_reference(PyObject* object) {
   if (const PythonLock lock; lock) Py_DECREF(object);
 }

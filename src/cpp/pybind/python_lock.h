@@ -77,6 +77,10 @@ struct DeleteUnlocked {
 // With Python's lock: whether this is the thread on which Python runs signal handlers.
 inline bool on_main_thread() { return PyThreadState_Get() == main_thread; }
 
+// Calls it with the lock. A callee that is still under way when Python ends keeps its thread here for ever:
+// ended by CPython, it would run destructors of C++ frames without the lock.
+PyObject* call_or_stay(PyObject* callable, PyObject* arguments);
+
 // Drops a reference on any thread; a Python that ends keeps the object.
 void drop_reference(PyObject* object);
 

@@ -33,7 +33,8 @@ using GivenFeature = std::tuple<std::string, std::vector<GivenFeatureField>, int
                                 std::string, int64_t, std::string>;
 // question, module, function, answers, limits, heap
 using GivenCloud = std::tuple<std::string, std::string, std::string, std::string, GivenPhase, uint64_t>;
-using GivenCall = std::tuple<std::string, std::vector<int>, int, GivenPhase, bool>;  // types as numbers
+// function, types as numbers, limits, keep, per_firing
+using GivenCall = std::tuple<std::string, std::vector<int>, int, GivenPhase, bool, uint32_t>;
 // attempts, first and longest delay in us, factor, waiting
 using GivenRetry = std::tuple<uint32_t, int64_t, int64_t, uint32_t, uint32_t>;
 // name, type as a number, default, least, most, choices
@@ -131,8 +132,13 @@ void take(const py::handle& given, std::vector<CallSpec>& to) {
   const auto type = [](int number) {
     return enum_of(number, static_cast<CallType>(kCallTypes - 1), "call type");
   };
-  for (const auto& [function, arguments, returns, limits, keep] : given.cast<std::vector<GivenCall>>()) {
-    to.push_back({.function = function, .returns = type(returns), .limits = limits_of(limits), .keep = keep});
+  for (const auto& [function, arguments, returns, limits, keep, times] :
+       given.cast<std::vector<GivenCall>>()) {
+    to.push_back({.function = function,
+                  .returns = type(returns),
+                  .limits = limits_of(limits),
+                  .keep = keep,
+                  .per_firing = times});
     for (const int one : arguments) to.back().arguments.push_back(type(one));
   }
 }
@@ -219,7 +225,8 @@ std::vector<GivenCall> given(const std::vector<CallSpec>& calls) {
   for (const CallSpec& c : calls) {
     std::vector<int> arguments;
     for (const CallType type : c.arguments) arguments.push_back(static_cast<int>(type));
-    out.emplace_back(c.function, arguments, static_cast<int>(c.returns), given_limits(c.limits), c.keep);
+    out.emplace_back(c.function, arguments, static_cast<int>(c.returns), given_limits(c.limits), c.keep,
+                     c.per_firing);
   }
   return out;
 }

@@ -59,6 +59,11 @@ Manifest whole() {
                .fields = {{.name = "item", .type = ColumnType::integer, .sensitivity = Sensitivity::open}}}};
   m.pages = {"item"};
   m.states = {"wifi"};
+  m.app = {{.function = "price",
+            .arguments = {CallType::integer},
+            .returns = CallType::real,
+            .limits = {.wall_ms = 200},
+            .per_firing = 7}};
   return m;
 }
 
@@ -95,6 +100,10 @@ TEST(Manifest, WhatIsPackedIsRead) {
   EXPECT_EQ(read.features[0].graph, "page.graph");
   EXPECT_EQ(read.events[0].fields[0].sensitivity, Sensitivity::open);
   EXPECT_EQ(read.breaker, 3u);
+  EXPECT_EQ(read.app[0].arguments[0], CallType::integer);
+  EXPECT_EQ(read.app[0].returns, CallType::real);
+  EXPECT_EQ(read.app[0].limits.wall_ms, 200u);
+  EXPECT_EQ(read.app[0].per_firing, 7u);
   EXPECT_EQ(read.retry.attempts, 3u);
   EXPECT_EQ(read.retry.waiting, 8u);
   EXPECT_EQ(read.retry.delay_us(1), 1);
@@ -142,6 +151,12 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"which is a trigger, too", [](Manifest& m) { m.timer_names = {m.triggers[0].name}; }},
       {"timers that wait 4097", [](Manifest& m) { m.timers_most = 4097; }},
       {"timer_due", [](Manifest& m) { m.events.push_back({.name = "timer_due"}); }},
+      {"app 'price' twice", [](Manifest& m) { m.app.push_back(m.app[0]); }},
+      {"number of apps 33", [](Manifest& m) { m.app.resize(33, m.app[0]); }},
+      {"arguments of app price 17", [](Manifest& m) { m.app[0].arguments.resize(17); }},
+      {"price.wall_ms 0", [](Manifest& m) { m.app[0].limits.wall_ms = 0; }},
+      {"price.per_firing 0", [](Manifest& m) { m.app[0].per_firing = 0; }},
+      {"price.per_firing 1000001", [](Manifest& m) { m.app[0].per_firing = 1'000'001; }},
       {"retry.attempts 17", [](Manifest& m) { m.retry.attempts = 17; }},
       {"retry.factor 0", [](Manifest& m) { m.retry.factor = 0; }},
       {"retry.waiting 1025", [](Manifest& m) { m.retry.waiting = 1025; }},

@@ -30,6 +30,11 @@ static void refuses_mistakes(void) {
   promise(walle_device_open("x", &options, &device, &error) == WALLE_ARGUMENT &&
               strstr(error.message, "vm_library") != NULL,
           "the error names the library that is missing");
+  options.vm_library = "x";
+  options.app_count = 1;
+  promise(walle_device_open("x", &options, &device, &error) == WALLE_ARGUMENT &&
+              strstr(error.message, "app") != NULL,
+          "so does it functions that are missing");
   promise(walle_device_record(NULL, NULL, NULL, &error) == WALLE_ARGUMENT, "an event for NULL is refused");
   promise(walle_device_read(NULL, "t", "r", 0, 0, &rows, NULL) == WALLE_ARGUMENT, "rows of NULL are refused");
   promise(walle_device_rows_count(NULL) == 0 && walle_device_rows_column(NULL, 0) == NULL &&
@@ -78,12 +83,47 @@ static int buy(walle_device_t* device, int64_t price, const char* name, uint64_t
   return fine(walle_device_record(device, &event, seq, error), error);
 }
 
+typedef struct rates_t {
+  walle_device_t* device; /* NULL: not open yet */
+  int refused;            /* asking the task again from its own call was */
+} rates_t;
+
+/* walle.app.rate(of): half of it, but for 3. */
+static void rate(void* user, const walle_vm_value_t* arguments, size_t count, walle_app_answer_t* answer) {
+  rates_t* rates = (rates_t*)user;
+  walle_error_t error;
+  walle_vm_value_t value;
+  walle_vm_result_t* result = NULL;
+  memset(&value, 0, sizeof value);
+  if (walle_device_call(rates->device, "shop", "discount", NULL, 0, 0, &result, &error) == WALLE_ARGUMENT)
+    rates->refused = 1;
+  value.kind = WALLE_KIND_FLOAT;
+  value.as.real = (double)arguments[0].as.integer / 2;
+  if (count != 1 || arguments[0].as.integer == 3)
+    walle_app_fail(answer, "no rate of 3", &error);
+  else
+    walle_app_return(answer, &value, &error);
+}
+
+/* Answers nothing. */
+static void silent(void* user, const walle_vm_value_t* arguments, size_t count, walle_app_answer_t* answer) {
+  (void)user;
+  (void)arguments;
+  (void)count;
+  (void)answer;
+}
+
+static rates_t rates;
+static const walle_app_function_t functions[] = {{"rate", rate, &rates}};
+
 static walle_device_t* open_device(char** arguments, walle_error_t* error) {
   walle_device_options_t options;
   walle_device_t* device = NULL;
   memset(&options, 0, sizeof(options));
   options.struct_size = sizeof(options);
   options.vm_library = arguments[1];
+  options.app = functions;
+  options.app_count = 1;
   promise(fine(walle_device_open(arguments[2], &options, &device, error), error), "the folder is a device");
   return device;
 }
@@ -161,6 +201,44 @@ static void sets_parameters(walle_device_t* device) {
           "and what is no map");
 }
 
+/* What the task says of walle.app.rate(of). */
+static walle_status_t rated(walle_device_t* device, int64_t of, double* out, walle_error_t* error) {
+  walle_vm_value_t argument;
+  walle_vm_result_t* result = NULL;
+  walle_status_t status;
+  memset(&argument, 0, sizeof argument);
+  argument.kind = WALLE_KIND_INT;
+  argument.as.integer = of;
+  status = walle_device_call(device, "shop", "rated", &argument, 1, 10, &result, error);
+  if (status == WALLE_OK) *out = walle_vm_result_value(result)->as.real;
+  walle_vm_result_free(result);
+  return status;
+}
+
+/* Functions that the task asks of this program. */
+static void is_asked(walle_device_t* device) {
+  walle_error_t error;
+  double out = 0;
+  rates.device = device;
+  promise(fine(rated(device, 5, &out, &error), &error) && out == 2.5, "the task asks the application");
+  promise(rates.refused, "which cannot ask the task meanwhile");
+  promise(rated(device, 3, &out, &error) == WALLE_TASK && strstr(error.message, "no rate of 3") != NULL &&
+              strstr(error.message, "walle.app.rate") != NULL,
+          "what fails there fails in the task, by name");
+  promise(fine(walle_device_provide(device, "rate", silent, NULL, &error), &error) &&
+              rated(device, 5, &out, &error) == WALLE_TASK && strstr(error.message, "type none") != NULL,
+          "another one answers nothing, which is no float");
+  promise(fine(walle_device_provide(device, "rate", NULL, NULL, &error), &error) &&
+              rated(device, 5, &out, &error) == WALLE_TASK && strstr(error.message, "'rate'") != NULL,
+          "and one that is not there any more is refused by name");
+  promise(walle_device_provide(device, "no name", rate, NULL, &error) == WALLE_ARGUMENT &&
+              walle_device_provide(device, NULL, rate, NULL, &error) == WALLE_ARGUMENT &&
+              walle_device_provide(NULL, "rate", rate, NULL, &error) == WALLE_ARGUMENT &&
+              walle_app_return(NULL, NULL, &error) == WALLE_ARGUMENT &&
+              walle_app_fail(NULL, "", &error) == WALLE_ARGUMENT,
+          "wrong ones are refused");
+}
+
 static void records_and_reads(char** arguments) {
   static const walle_field_t fields[] = {{"price", WALLE_COLUMN_INT, WALLE_OPEN},
                                          {"name", WALLE_COLUMN_TEXT, WALLE_PERSONAL}};
@@ -210,6 +288,7 @@ static void records_and_reads(char** arguments) {
   walle_device_tasks_free(tasks);
   asks(device);
   sets_parameters(device);
+  is_asked(device);
   promise(fine(walle_device_set_fact(device, "charging", 1, &error), &error), "a fact is set");
   promise(fine(walle_device_set_local_time(device, &tokyo, 1, &error), &error), "local time is set");
   promise(fine(walle_device_set_local_time(device, NULL, 0, &error), &error), "and is the host's again");

@@ -57,6 +57,7 @@ CALLS: dict[str, Call] = {
     "tasks": lambda d: d.tasks(),
     "task": lambda d: d.task("shop"),
     "call": lambda d: d.call("shop", "nothing"),
+    "provide": lambda d: d.provide("price", float),
     "set_params": lambda d: d.set_params("shop", {}),
     "set_facts": lambda d: d.set_facts(charging=True),
     "facts": lambda d: d.facts,

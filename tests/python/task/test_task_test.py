@@ -129,6 +129,22 @@ def test_sending_no_rows_spends_nothing_and_writes_nothing(tmp_path: Path) -> No
     assert told["sent"] == [] and {line for _, line in told["log"]} == {"refused"}
 
 
+def test_functions_of_a_file_stand_for_the_apps(tmp_path: Path) -> None:
+    toml = TAPS + 'app.price = {arguments = ["int"], returns = "int"}\n'
+    source = """
+import walle
+
+def main(event):
+    print(walle.app.price(event["fields"]["n"]))
+"""
+    task = made(tmp_path / "t", toml, source, taps(NOON, NOON + 1))
+    (tmp_path / "app.py").write_text("def price(n):\n    return n * 10\n")
+    assert [line for _, line in answer(task, "--app", tmp_path / "app.py")["log"]] == ["10", "20"]
+    assert "does not provide" in run_walle("task", "test", task, code=FAILED).stdout
+    (tmp_path / "app.py").write_text("price = 1 / 0\n")
+    run_walle("task", "test", task, "--app", tmp_path / "app.py", code=ARGUMENT, says="ZeroDivisionError")
+
+
 def test_parameters_are_given_by_name(tmp_path: Path) -> None:
     toml = (
         TAPS

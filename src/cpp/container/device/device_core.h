@@ -89,6 +89,10 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status set_params(const std::string& task, const vm::Map& given);
   // The `params` that the task was installed with; empty: none, or there is no such task.
   std::string released_params(const std::string& task) const;
+  // A function that tasks may call as walle.app.NAME, where their manifests declare it. None: not any more.
+  Status provide(const std::string& name, AppFunction function) {
+    return rooms_->app->provide(name, std::move(function));
+  }
   // What holds on this device: charging, unmetered, idle ... One that was never set does not hold.
   Status set_fact(const std::string& name, bool holds);
   std::map<std::string, bool> facts() const { return facts_.all(); }

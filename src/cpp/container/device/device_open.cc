@@ -30,6 +30,8 @@ Result<std::shared_ptr<DeviceCore>> DeviceCore::open(Env& env, const std::string
   WALLE_TRY(check_options(options));
   std::shared_ptr<DeviceCore> core(new DeviceCore(env, dir, std::move(options)));
   WALLE_TRY(core->open_rooms());
+  for (auto& [name, function] : std::exchange(core->options_.app, {}))
+    WALLE_TRY(core->provide(name, std::move(function)));
   WALLE_TRY(core->load_tasks());
   WALLE_TRY(core->start());
   const std::shared_ptr<Handle> handle(new Handle{core});
@@ -151,6 +153,7 @@ Status DeviceCore::close() {
     for (const auto& [_, runner] : tasks_) runner->cancel();
     patience = std::chrono::milliseconds(50);
   }
+  rooms_->app->close();
   maintenance_->stop();  // and there, because others may still poke it
   Status written = commits_->checkpoint();
   const Status matched = processor_->checkpoint();

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
+#include "container/device/app_functions.h"
 #include "container/device/commits.h"
 #include "stream/processor/processor.h"
 #include "vm/pool.h"
@@ -35,6 +37,8 @@ struct DeviceOptions {
   // A thread advances time, syncs, checkpoints and lets go of the cold.
   bool background = true;
 
+  // Provided before what waits begins: DeviceCore::provide.
+  std::map<std::string, AppFunction> app;
   // Lines of tasks, from the thread that runs them; none: base::log.
   std::function<void(std::string_view task, base::LogLevel level, std::string_view line)> log;
 };

@@ -71,6 +71,8 @@ Status HotTask::make_scopes() {
       });
   context_.set(kResultsSlot, scope_);
   context_.set(kStreamSlot, stream_);
+  app_ = std::make_shared<TaskApp>(rooms_.app, version_);
+  context_.set(kAppSlot, std::shared_ptr<AppScope>(app_));
   context_.set(kParamsSlot, params_);
   return {};
 }
@@ -104,6 +106,7 @@ void HotTask::resume_kept(const Kept& kept) {
   state_->resume(kept.state);
   timers_->resume(kept.timers);
   record_->resume(kept.events);
+  app_->resume(kept.asked);
 }
 
 void HotTask::put_kept(Kept kept, Commit& commit) const {
@@ -147,6 +150,7 @@ void HotTask::begin_scopes() {
   state_->forget();
   timers_->forget();
   record_->forget();
+  app_->forget();
   outgoing_->forget();
   stream_->begin();
 }
@@ -179,9 +183,18 @@ int64_t HotTask::end_of(const PhaseLimits& limits) const {
   return steady_us() + (int64_t{limits.wall_ms} + rooms_.options.grace_ms) * 1000;
 }
 
+// A little behind the isolate's own limit, which is what the task is to be told of, and before its worker is
+// given up.
+int64_t HotTask::app_end_of(const PhaseLimits& limits) const {
+  constexpr int64_t kBehindMs = 200;
+  if (limits.wall_ms == 0) return 0;
+  return steady_us() + (limits.wall_ms + std::min(kBehindMs, int64_t{rooms_.options.grace_ms} / 2)) * 1000;
+}
+
 HotTask::End HotTask::call(const std::string& function, std::span<const wvm_value> arguments,
                            const PhaseLimits& limits, CallSlot& slot) {
   isolate_->limit_time(limits.wall_ms, limits.cpu_ms);
+  app_->begin_phase(app_end_of(limits));
   wvm_result result;
   slot.enter(end_of(limits));
   isolate_->invoke_plain(version_->manifest.module.c_str(), function.c_str(), arguments, result);

@@ -12,6 +12,7 @@
 #include "container/device/firing_event.h"
 #include "container/device/model_phase.h"
 #include "container/device/outgoing.h"
+#include "container/device/task_app.h"
 #include "container/device/task_rooms.h"
 #include "container/host/firing_scope.h"
 #include "container/host/params.h"
@@ -67,17 +68,20 @@ class HotTask {
   // What its code has appended and sent since begin_scopes(); nothing is left.
   std::vector<store::TableRows> take_rows() { return scope_->take(); }
   std::vector<stream::Permit> take_sends() { return outgoing_->take(); }
-  // And what it has changed in walle.kv, which timers it has set, and which events it has recorded.
+  // And what it has changed in walle.kv, which timers it has set, which events it has recorded, and how often
+  // it has asked the application.
   struct Kept {
     FiringState::Changes state, timers;
     std::vector<RecordedEvent> events;
+    TaskApp::Asked asked;
   };
-  Kept take_kept() { return {state_->take(), timers_->take(), record_->take()}; }
+  Kept take_kept() { return {state_->take(), timers_->take(), record_->take(), app_->take()}; }
   void resume_kept(const Kept& kept);
   void put_kept(Kept kept, Commit& commit) const;
   // From any thread.
   void cancel() {
     cancelled_.cancel();
+    app_->cancel();
     isolate_->cancel();
   }
   PhaseFailure& failure() { return failure_; }
@@ -95,12 +99,14 @@ class HotTask {
   void fail(const wvm_result& result, const PhaseLimits& limits);
   void fail(const Error& error, const PhaseLimits& limits);
   int64_t end_of(const PhaseLimits& limits) const;
+  int64_t app_end_of(const PhaseLimits& limits) const;
 
   TaskRooms& rooms_;
   std::shared_ptr<const TaskVersion> version_;
   std::shared_ptr<FiringScope> scope_;
   std::shared_ptr<Outgoing> outgoing_;
   std::shared_ptr<StreamScope> stream_;
+  std::shared_ptr<TaskApp> app_;
   std::shared_ptr<ParamScope> params_ = std::make_shared<ParamScope>();
   std::shared_ptr<FiringState> state_;
   std::shared_ptr<TimerScope> timers_;

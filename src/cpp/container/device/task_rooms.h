@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "container/device/app_functions.h"
 #include "container/device/commits.h"
 #include "container/device/device_options.h"
 #include "container/device/facts.h"
@@ -33,6 +34,8 @@ struct TaskRooms {
   stream::Processor& processor;
   Commits& commits;
   Facts& facts;
+  // Isolates that end late may still call it.
+  const std::shared_ptr<AppFunctions> app = std::make_shared<AppFunctions>(&facts);
   // Durably: the task does not run until it is replaced.
   std::function<void(const std::string& task, const std::string& why)> set_aside;
 

@@ -33,7 +33,7 @@ Result<vm::Value> TaskRunner::answer(const std::string& function, std::span<cons
                       "Device.call", "install it again");
   }
   WALLE_ASSIGN(const CallSpec* spec, called(function));
-  WALLE_TRY(check_arguments(*spec, arguments));
+  WALLE_TRY(check_arguments(*spec, arguments, {"call of '", function, "'"}));
   PhaseLimits limits = spec->limits;
   if (end_us) {
     const int64_t left_us = *end_us - steady_us();

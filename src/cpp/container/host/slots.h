@@ -15,6 +15,7 @@ struct ParamScope;   // the values of walle.params that the running firing began
 class TimerScope;    // what it sets and cancels: walle.timers
 class RecordScope;   // events that it records: walle.record
 class StreamScope;   // what the running firing may read of the stream: walle.stream
+class AppScope;      // what it asks the application: walle.app
 
 inline constexpr vm::Slot<TaskState> kKvSlot{0};
 inline constexpr vm::Slot<EngineModels> kEngineSlot{1};
@@ -23,5 +24,6 @@ inline constexpr vm::Slot<StreamScope> kStreamSlot{3};
 inline constexpr vm::Slot<ParamScope> kParamsSlot{4};
 inline constexpr vm::Slot<TimerScope> kTimersSlot{5};
 inline constexpr vm::Slot<RecordScope> kRecordSlot{6};
+inline constexpr vm::Slot<AppScope> kAppSlot{7};
 
 }  // namespace walle::container

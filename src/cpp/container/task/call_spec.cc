@@ -42,19 +42,20 @@ std::string_view call_type_name(CallType type) {
   return kNames[static_cast<size_t>(type)];
 }
 
+std::string_view type_name_of(const vm::Value& value) { return call_type_name(type_of(value)); }
+
 bool is_of(const vm::Value& value, CallType type) {
   const CallType given = type_of(value);
   return type == CallType::any || given == type || (type == CallType::real && given == CallType::integer);
 }
 
-Status check_arguments(const CallSpec& spec, std::span<const vm::Value> arguments) {
-  const Text where = {"call of '", spec.function, "'"};
+Status check_arguments(const CallSpec& spec, std::span<const vm::Value> arguments, Text where) {
   if (arguments.size() != spec.arguments.size())
     return argument_error({arguments.size(), " arguments"}, {spec.arguments.size(), ": ", declared(spec)},
-                          where, "pass those that the task's [call] names");
+                          where, "pass those that task.toml declares");
   for (size_t i = 0; i < arguments.size(); ++i)
     if (!is_of(arguments[i], spec.arguments[i]))
-      return argument_error({"argument ", i, " of type ", call_type_name(type_of(arguments[i]))},
+      return argument_error({"argument ", i, " of type ", type_name_of(arguments[i])},
                             {call_type_name(spec.arguments[i]), ", of ", declared(spec)}, where,
                             "convert it, or declare another type");
   return {};

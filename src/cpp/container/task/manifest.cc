@@ -232,18 +232,20 @@ Status check_params(const Manifest& m) {
   return distinct("parameter", m.params, [](const ParamSpec& p) -> std::string_view { return p.name; });
 }
 
-Status check_calls(const Manifest& m) {
-  WALLE_TRY(within("number of calls", m.calls.size(), 0, kMaxTaskCalls));
-  for (const CallSpec& c : m.calls) {
+// `what` they are: "call" of an app, or "app" function.
+Status check_calls(const char* what, const std::vector<CallSpec>& calls) {
+  WALLE_TRY(within({"number of ", what, "s"}, calls.size(), 0, kMaxTaskCalls));
+  for (const CallSpec& c : calls) {
     WALLE_TRY(check_name(NameKind::function, c.function));
-    WALLE_TRY(within({"arguments of call ", c.function}, c.arguments.size(), 0, kMaxCallArguments));
+    WALLE_TRY(within({"arguments of ", what, " ", c.function}, c.arguments.size(), 0, kMaxCallArguments));
     for (const CallType type : c.arguments)
-      WALLE_TRY(within({"type in call ", c.function}, static_cast<uint64_t>(type), 0, kCallTypes - 1));
-    WALLE_TRY(within({"type of call ", c.function}, static_cast<uint64_t>(c.returns), 0, kCallTypes - 1));
+      WALLE_TRY(within({"type in ", what, " ", c.function}, static_cast<uint64_t>(type), 0, kCallTypes - 1));
+    WALLE_TRY(
+        within({"type of ", what, " ", c.function}, static_cast<uint64_t>(c.returns), 0, kCallTypes - 1));
     WALLE_TRY(within({c.function, ".wall_ms"}, c.limits.wall_ms, 1, kMaxPhaseMs));
     WALLE_TRY(within({c.function, ".cpu_ms"}, c.limits.cpu_ms, 0, kMaxPhaseMs));
   }
-  return distinct("call", m.calls, [](const CallSpec& c) -> std::string_view { return c.function; });
+  return distinct(what, calls, [](const CallSpec& c) -> std::string_view { return c.function; });
 }
 
 }  // namespace
@@ -269,7 +271,10 @@ Status verify_manifest(const Manifest& m) {
   WALLE_TRY(check_features(m));
   WALLE_TRY(check_names("required facts", NameKind::fact, m.requires_facts, kMaxTaskFacts));
   WALLE_TRY(check_cloud(m));
-  WALLE_TRY(check_calls(m));
+  WALLE_TRY(check_calls("call", m.calls));
+  WALLE_TRY(check_calls("app", m.app));
+  for (const CallSpec& c : m.app)
+    WALLE_TRY(within({c.function, ".per_firing"}, c.per_firing, 1, kMaxAppPerFiring));
   WALLE_TRY(check_params(m));
   WALLE_TRY(check_events(m));
   WALLE_TRY(check_timers(m));

@@ -117,6 +117,7 @@ struct Manifest {
   CloudPhaseSpec cloud;
   std::vector<CallSpec> calls;  // their functions differ
   std::vector<ParamSpec> params;
+  std::vector<CallSpec> app;  // functions of the application that the code may call
 };
 
 // Whether a manifest means something; the error names the part of it, a packed one fits kMaxManifestBytes.

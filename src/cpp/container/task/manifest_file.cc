@@ -130,6 +130,7 @@ class Reader {
     read(in->returns(), out.returns);
     read(in->limits(), out.limits);
     read(in->keep(), out.keep);
+    read(in->per_firing(), out.per_firing);
   }
 
   // A value that does not read is none, which no declaration fits.

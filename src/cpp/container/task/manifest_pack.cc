@@ -85,6 +85,7 @@ void write(const CallSpec& in, TaskCallT& out) {
   write(in.returns, out.returns);
   write(in.limits, out.limits);
   out.keep = in.keep;
+  out.per_firing = in.per_firing;
 }
 void write(const vm::Value& in, std::vector<uint8_t>& out) {
   const std::string bytes = encode_value(in).value_or("");

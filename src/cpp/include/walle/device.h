@@ -27,6 +27,22 @@ typedef struct walle_device_losses_t walle_device_losses_t;
 /* Lines of tasks, from the thread that runs them; level as in walle_vm_log_t. */
 typedef void (*walle_device_log_t)(void* user, const char* task, int level, const char* text, size_t size);
 
+/* The answer of one call of a function of the application; it lives as long as the callback. */
+typedef struct walle_app_answer_t walle_app_answer_t;
+/* A function that tasks may call as walle.app.NAME. Called from threads of the device's own, several at once,
+ * with arguments of the types that the task's [app] declares, which live as long as the callback. It answers
+ * with walle_app_return or walle_app_fail, else with none. In it walle_device_call, close and wait are
+ * WALLE_ARGUMENT. A task waits as long as its [app] says: a call goes on after that, and after
+ * walle_device_close, until it returns, and `user` must last as long; none begins once the device is closed.
+ */
+typedef void (*walle_app_fn)(void* user, const walle_vm_value_t* arguments, size_t count,
+                             walle_app_answer_t* answer);
+typedef struct walle_app_function_t {
+  const char* name;
+  walle_app_fn function;
+  void* user;
+} walle_app_function_t;
+
 /* Set struct_size to sizeof(walle_device_options_t) and everything else to zero for the defaults, but for
  * vm_library, which has none. */
 typedef struct walle_device_options_t {
@@ -42,6 +58,8 @@ typedef struct walle_device_options_t {
   size_t key_bytes;
   walle_device_log_t log; /* NULL: lines go to the log of the process */
   void* log_user;
+  const walle_app_function_t* app; /* functions that are there before what waits begins; copied */
+  size_t app_count;
 } walle_device_options_t;
 
 /* Opens the folder, or makes it, and takes up what was under way. */
@@ -159,6 +177,15 @@ WALLE_API walle_status_t walle_device_call(walle_device_t* device, const char* t
  * A name or a value that the task does not declare is WALLE_ARGUMENT. */
 WALLE_API walle_status_t walle_device_set_params(walle_device_t* device, const char* task,
                                                  const walle_vm_value_t* params, walle_error_t* error);
+/* Lets tasks call a function as walle.app.NAME, where their [app] declares it, in place of the one of that
+ * name; NULL: not any more. What firings need that waited since the last open is given in the options. */
+WALLE_API walle_status_t walle_device_provide(walle_device_t* device, const char* name, walle_app_fn function,
+                                              void* user, walle_error_t* error);
+/* The answer of a function, copied, but for tensors and buffers, whose memory is shared. */
+WALLE_API walle_status_t walle_app_return(walle_app_answer_t* answer, const walle_vm_value_t* value,
+                                          walle_error_t* error);
+/* Or that it has none: the task gets a RuntimeError with this text. */
+WALLE_API walle_status_t walle_app_fail(walle_app_answer_t* answer, const char* text, walle_error_t* error);
 /* What waits is dropped; the tables stay. */
 WALLE_API walle_status_t walle_device_remove(walle_device_t* device, const char* task, walle_error_t* error);
 /* What holds on this device - "charging", "unmetered", "idle" ... - and what tasks with `requires` wait for.

@@ -1,4 +1,4 @@
-"""NAME=VALUE of the command line as values of a task's parameters."""
+"""What the command line gives in the application's place: values of parameters, and its functions."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from ..task._events import Line, open_events
 from ..task._folder import EXPECTED
 from ..task._trial import Trial, try_task
 from . import task_expected
+from .app_file import stand_ins
 from .console import emit_json, out, size_text
 from .exits import command
 from .options import Json
@@ -50,6 +51,7 @@ Params = Annotated[
     list[str] | None,
     typer.Option("--param", help="NAME=VALUE of walle.params; default: what task.toml says."),
 ]
+App = Annotated[Path | None, typer.Option(help="A Python file with functions in place of the application's.")]
 After = Annotated[str, typer.Option(help="Time that passes behind the last event, as 90s, 2h or 1d.")]
 Zone = Annotated[str, typer.Option(help="Time zone of daily and during, as Europe/Berlin.")]
 Sorted = Annotated[bool, typer.Option("--sort", help="Feed events in order of their times.")]
@@ -72,6 +74,7 @@ def test(
     fact: Facts = None,
     consent: Consents = None,
     param: Params = None,
+    app: App = None,
     after: After = "0s",
     zone: Zone = "UTC",
     sort: Sorted = False,
@@ -93,6 +96,7 @@ def test(
             catalog,
             facts=fact,
             consents=consent,
+            app=stand_ins(task.spec.app, app),
             params=given_params(task.spec.params, param or []),
             after_us=_duration(after),
             timeout_s=timeout,

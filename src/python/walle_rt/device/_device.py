@@ -66,6 +66,12 @@ def _leave(cloud: _NativeCloud, process: int) -> None:
         cloud.stop()
 
 
+def _callable(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    if callable(function):
+        return function
+    raise ArgumentError.of(f"{function!r} as '{name}'", "a function", "Device.provide", "pass one")
+
+
 class _Listeners:
     """Whom results are told to. Not the device itself: its native half holds this, and must not keep it."""
 
@@ -116,6 +122,8 @@ class Device:
             choice it began with.
         log: called with (task, level, line) on the thread that runs the task; level 0 debug, 1 info, 2
             warning, 3 error. None: lines go to the logger ``walle_rt``.
+        app: functions that tasks may call, by name, as ``provide`` takes them one by one: these are there
+            before what waits in the folder begins.
         vm_library: another VM library than the package's device flavour.
 
     Raises:
@@ -139,6 +147,7 @@ class Device:
         zone: str | None = None,
         key: bytes | None = None,
         log: Log | None = None,
+        app: Mapping[str, Callable[..., Any]] | None = None,
         vm_library: str | PathLike[str] | None = None,
     ) -> None:
         """Open or make the folder, and take up what was under way."""
@@ -163,6 +172,7 @@ class Device:
             local=None if zone is None else offset_changes(zone),
             key=b"" if key is None else bytes(key),
             log=log,
+            app={name: _callable(name, function) for name, function in (app or {}).items()},
         )
         self.path = Path(path)
         self._process = os.getpid()
@@ -340,6 +350,25 @@ class Device:
             ArgumentError: there is no such task.
         """
         return info_of(self._native.task(name))
+
+    def provide(self, name: str, function: Callable[..., Any] | None) -> None:
+        """Let tasks call a function of the application as ``walle.app.NAME``, where ``[app]`` declares it.
+
+        It is called from threads of the device's own, several at once, with what the task passes, and what
+        it returns goes back; an exception reaches the task as a RuntimeError with its type and text. A task
+        waits as long as its ``[app]`` says; the function itself cannot be stopped. In it, as in every
+        callback of the device, what would wait for the task is refused: ``call``, ``wait``, ``close``. What
+        tasks need for firings that have waited since the last open is given when the device is opened.
+
+        Args:
+            name: in place of the function that had this name.
+            function: None: it is not provided any more.
+
+        Raises:
+            ArgumentError: a name that no function may have, no function, more than 256 of them, or a closed
+                device.
+        """
+        self._native.provide(name, None if function is None else _callable(name, function))
 
     def set_params(self, task: str, params: Mapping[str, bool | int | float | str | None]) -> None:
         """Set values that the task's code reads in ``walle.params``; durable when it returns.

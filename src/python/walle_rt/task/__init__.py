@@ -8,9 +8,10 @@ from __future__ import annotations
 from ._firing import Firing, MatchEvent
 from ._folder import Task, check
 from ._mistakes import Mistake
-from ._spec import CallSpec, EventDecl, ParamSpec, PhaseLimits, ResultTable, RetrySpec, TaskSpec
+from ._spec import AppSpec, CallSpec, EventDecl, ParamSpec, PhaseLimits, ResultTable, RetrySpec, TaskSpec
 
 __all__ = [
+    "AppSpec",
     "CallSpec",
     "EventDecl",
     "Firing",

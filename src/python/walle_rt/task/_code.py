@@ -16,7 +16,7 @@ from ._spec import TaskSpec
 
 # Written as an import, but none.
 # Host calls that a table of task.toml lends.
-_DECLARED = {"walle.params"}
+_DECLARED = {"walle.app", "walle.params"}
 _NOT_IMPORTED = {"__future__", "walle"}
 _ARGUMENTS = {"main": "event", "preprocess": "event", "execute": "inputs", "postprocess": "outputs, event"}
 _PHASES = tuple(_ARGUMENTS)
@@ -60,6 +60,7 @@ def check_code(
             _check_fields(reader, spec, file, tree)
         used |= _check_calls(reader, spec, file, tree, calls)
         _check_params(reader, spec, file, tree)
+        _check_app(reader, spec, file, tree)
     _check_capabilities(reader, spec, library, calls, used if len(trees) == len(sources.modules) else None)
     return spec
 
@@ -316,6 +317,29 @@ def _check_params(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module) -
         expected = "one of " + ", ".join(spec.params) if spec.params else "a parameter that [params] declares"
         hint = one_of(name, spec.params, f"add [params.{name}] to task.toml")
         reader.mistakes.append(Mistake(file, node.lineno, f"parameter '{name}'", expected, hint))
+
+
+def _check_app(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module) -> None:
+    """Calls of the application's functions that are not declared, or with another number of arguments."""
+    aliases = dict(_walle_names(tree, {"walle.app"}))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
+            continue
+        name = _dotted(node.func, aliases)
+        if not name.startswith("walle.app."):
+            continue
+        name = name.removeprefix("walle.app.")
+        if name not in spec.app:
+            expected = "one of " + ", ".join(spec.app) if spec.app else "a function that [app] declares"
+            hint = one_of(name, spec.app, f"add [app.{name}] to task.toml")
+            reader.mistakes.append(Mistake(file, node.lineno, f"walle.app.{name}", expected, hint))
+            continue
+        count = len(spec.app[name].arguments)
+        unsure = any(isinstance(argument, ast.Starred) for argument in node.args)
+        if node.keywords or (len(node.args) != count and not unsure):
+            given = f"walle.app.{name} with {len(node.args) + len(node.keywords)} arguments"
+            expected = f"{count}, by position, as [app.{name}] says"
+            reader.mistakes.append(Mistake(file, node.lineno, given, expected, "change one of both"))
 
 
 def _walle_names(tree: ast.Module, modules: set[str]) -> Iterator[tuple[str, str]]:

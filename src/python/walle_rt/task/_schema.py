@@ -299,6 +299,22 @@ _PARAM = Table(
     },
 )
 
+_APP = Table(
+    "A function of the application that the code may call as `walle.app.NAME(...)` "
+    "([the app's functions](../concepts/app-functions.md)). The key is its name.",
+    {
+        "arguments": Key(
+            k.listing(CALL_TYPES, f"types of {', '.join(CALL_TYPES.choices)}", 16, distinct=False),
+            "types of its arguments, by position",
+            [],
+            "none",
+        ),
+        "returns": Key(CALL_TYPES, "type of what it returns", 0, '"any"'),
+        "wall_ms": Key(_MS, "how long the task waits for it, in milliseconds", 1000, "1000"),
+        "per_firing": Key(k.whole(1, 1_000_000), "how often one firing may call it", 100, "100"),
+    },
+)
+
 ROOT = Table(
     "",
     {
@@ -378,6 +394,7 @@ ROOT = Table(
             },
         ),
         "call": Named("What the application may ask.", k.name("function"), _CALL, most=32),
+        "app": Named("What the code may ask of the application.", k.name("function"), _APP, most=32),
         "params": Named("What the code reads in `walle.params`.", k.name("function"), _PARAM, most=64),
         "cloud": _CLOUD,
         "results": Named("Tables of results.", k.name("table"), _RESULTS, most=16),

@@ -119,6 +119,23 @@ class CallSpec:
 
 
 @dataclass(frozen=True)
+class AppSpec:
+    """A function of the application that the code may call: types and limits, words of ``[app]``.
+
+    Attributes:
+        arguments: by position.
+        returns: of the answer.
+        wall_ms: how long the task waits for it.
+        per_firing: how often one firing may call it.
+    """
+
+    arguments: tuple[str, ...] = ()
+    returns: str = "any"
+    wall_ms: int = 1000
+    per_firing: int = 100
+
+
+@dataclass(frozen=True)
 class TaskSpec:
     """What a task's task.toml says; docs/reference/task-toml.md is the reference.
 
@@ -150,6 +167,7 @@ class TaskSpec:
         graphs: {feature: resource of the operator graph whose rows it is}.
         requires: facts that execute waits for.
         breaker: failures in a row until the task is set aside.
+        app: functions of the application that the code may call.
         params: what the code reads in walle.params, by name.
         retry: when a firing that failed is tried again.
         events: declarations by name.
@@ -203,6 +221,7 @@ class TaskSpec:
     calls: dict[str, CallSpec] = field(default_factory=dict)
     retry: RetrySpec = field(default_factory=RetrySpec)
     params: dict[str, ParamSpec] = field(default_factory=dict)
+    app: dict[str, AppSpec] = field(default_factory=dict)
 
     def catalog(self) -> Catalog:
         """The declared events, pages and states, beside what every catalogue has.
@@ -233,7 +252,7 @@ WHEN_FULL = ("coalesce", "drop_oldest", "drop_new")
 PAST = ("ignored", "warmed", "delivered")
 PHASES = ("preprocess", "execute", "postprocess")
 # Of TaskSpec's members, those that a manifest says in another form.
-_CONVERTED = {"triggers", "when_full", "past", "events", "cloud", "calls", "retry", "params"}
+_CONVERTED = {"triggers", "when_full", "past", "events", "cloud", "calls", "retry", "params", "app"}
 
 
 def _plain() -> list[str]:
@@ -288,16 +307,19 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
         for name, p in spec.params.items()
     ]
     out["calls"] = [
-        (
-            name,
-            [types.index(kind) for kind in call.arguments],
-            types.index(call.returns),
-            (call.limits.wall_ms, call.limits.cpu_ms),
-            call.keep,
-        )
+        _function(name, call.arguments, call.returns, astuple(call.limits), call.keep, 0)
         for name, call in spec.calls.items()
     ]
+    out["app"] = [
+        _function(name, app.arguments, app.returns, (app.wall_ms, 0), False, app.per_firing)
+        for name, app in spec.app.items()
+    ]
     return out
+
+
+def _function(name: str, arguments: tuple[str, ...], returns: str, *more: Any) -> tuple[Any, ...]:
+    types = _core.task.CALL_TYPES
+    return (name, [types.index(kind) for kind in arguments], types.index(returns), *more)
 
 
 def _spec(given: dict[str, Any]) -> TaskSpec:
@@ -346,8 +368,12 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
         },
         calls={
             name: CallSpec(
-                tuple(types[kind] for kind in arguments), types[returns], PhaseLimits(*limits_of), keep
+                tuple(types[kind] for kind in arguments), types[returns], PhaseLimits(*limits), keep
             )
-            for name, arguments, returns, limits_of, keep in given["calls"]
+            for name, arguments, returns, limits, keep, _ in given["calls"]
+        },
+        app={
+            name: AppSpec(tuple(types[kind] for kind in arguments), types[returns], limits[0], per_firing)
+            for name, arguments, returns, limits, _, per_firing in given["app"]
         },
     )

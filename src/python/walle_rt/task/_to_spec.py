@@ -26,6 +26,7 @@ from ._schema import PHASES as SECTIONS
 from ._spec import (
     PAST,
     WHEN_FULL,
+    AppSpec,
     CallSpec,
     CloudPhaseSpec,
     EventDecl,
@@ -82,10 +83,12 @@ def spec_of(reader: Reader) -> TaskSpec:
         timers_most=v["timers"]["most"],
         calls={name: _call(table) for name, table in v["call"].items()},
         params=dict(_params(reader)),
+        app={name: _app(table) for name, table in v["app"].items()},
     )
-    if spec.params and "walle.params" not in spec.host_calls:
-        # What is declared may be read.
-        spec = replace(spec, host_calls=[*spec.host_calls, "walle.params"])
+    # What is declared may be used.
+    for declared, module in ((spec.params, "walle.params"), (spec.app, "walle.app")):
+        if declared and module not in spec.host_calls:
+            spec = replace(spec, host_calls=[*spec.host_calls, module])
     spec = replace(spec, cloud=_cloud(reader, spec), retry=_retry(reader))
     spec.triggers.update(_triggers(reader, spec))
     return spec
@@ -270,6 +273,12 @@ def _call(given: dict[str, Any]) -> CallSpec:
         PhaseLimits(given["wall_ms"], given["cpu_ms"]),
         given["keep"],
     )
+
+
+def _app(given: dict[str, Any]) -> AppSpec:
+    types = _core.task.CALL_TYPES
+    arguments = tuple(types[number] for number in given["arguments"])
+    return AppSpec(arguments, types[given["returns"]], given["wall_ms"], given["per_firing"])
 
 
 def _table(given: dict[str, Any]) -> ResultTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,6 +78,7 @@ def try_task(
     facts: Collection[str] | None = None,
     consents: Collection[str] | None = None,
     params: Mapping[str, bool | int | float | str] | None = None,
+    app: Mapping[str, Callable[..., Any]] | None = None,
     after_us: int = 0,
     timeout_s: float = 30.0,
     zone: str = "UTC",
@@ -94,6 +95,7 @@ def try_task(
         facts: that hold on the device; None: all that the task requires.
         consents: that the user has given; None: all that the task's features ask for.
         params: values of walle.params; what is not named has its default.
+        app: functions that stand for the application's.
         after_us: time that passes behind the last event: for absences, and what is due every so often.
         timeout_s: for one event's firings.
         zone: of ``daily`` and ``during``.
@@ -125,6 +127,8 @@ def try_task(
         device.set_facts(**dict.fromkeys(task.spec.requires if facts is None else facts, True))
         device.install(bundle)
         device.set_params(name, params or {})
+        for function, given in (app or {}).items():
+            device.provide(function, given)
 
         def tell(result: TaskResult) -> None:
             out.firings.append(result)
