@@ -7,6 +7,13 @@ from endings import endings
 
 from walle_rt.vm import VM
 
+GENERATOR = """
+def g():
+    x = 1
+    items = [0, 1, 2]
+    yield 1
+"""
+
 # name: (source with f, how it ends)
 SHIFTING: dict[str, tuple[str, str]] = {
     "csv.reader advanced by its lines": (
@@ -379,6 +386,91 @@ def f():
     return m == memoryview(array.array('q', [1] * 16))
 """,
         "BufferError",
+    ),
+    "locals of a generator that is gone": (
+        GENERATOR
+        + """
+def f():
+    it = g()
+    next(it)
+    frame = it.gi_frame
+    before = frame.f_locals
+    seen = dict(before)
+    del it
+    junk = [[i] for i in range(100)]
+    after = frame.f_locals
+    after['x'] = junk
+    return seen == {'x': 1, 'items': [0, 1, 2]} and dict(before) == dict(after) == {'x': junk}
+""",
+        "True",
+    ),
+    "locals of a generator that is closed": (
+        GENERATOR
+        + """
+class Looks:
+    def __del__(self):
+        seen.append(len(dict(frame.f_locals)))
+seen = []
+def f():
+    global frame
+    it = g()
+    next(it)
+    frame = it.gi_frame
+    frame.f_locals['x'] = Looks()
+    it.close()
+    junk = [[i] for i in range(100)]
+    return (seen, dict(frame.f_locals), it.gi_frame) == ([1], {}, None)
+""",
+        "True",
+    ),
+    "a dictionary that shares its keys with one that grows": (
+        """\
+class A: pass
+a, b = A(), A()
+a.x = b.x = 1
+class K:
+    def __hash__(self): return hash('x')
+    def __eq__(self, other):
+        b.y = 2
+        return False
+def f():
+    d = {K(): 1}
+    d.update(vars(a))
+    return len(d)
+""",
+        "2",
+    ),
+    "a dictionary that is cleared and changed by what ends in it": (
+        """\
+class A: pass
+class D:
+    def __del__(self):
+        d[3] = [4] * 10
+        for i in range(40): d['k%d' % i] = [i]
+def f():
+    global d
+    lengths = set()
+    for copied in (False, True) * 20:
+        a = A()
+        a.x, a.y, a.z = D(), [1], D()
+        d = vars(a).copy() if copied else vars(a)
+        if copied: a.x = a.z = None
+        d.clear()
+        lengths.add(len(d))
+        if not copied: lengths.add(len(vars(a)))
+    return sorted(lengths)
+""",
+        "[41]",
+    ),
+    "an alias whose items do not unpack": (
+        """\
+class X:
+    @property
+    def __typing_unpacked_tuple_args__(self): raise KeyError
+def g[T](): pass
+def f(): return list[g.__type_params__[0]][X()]
+""",
+        "KeyError",
     ),
 }
 

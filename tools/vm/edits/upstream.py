@@ -581,4 +581,96 @@ wvm_next(PyObject *iterator)
     uint64_t new_version""",
         ),
     ),
+    *because(
+        "the frame of a generator outlives what it held: no slot may keep what it has let go of",
+        replace(
+            "Objects/genobject.c",
+            "            _PyFrame_ClearLocals((_PyInterpreterFrame *)gen->gi_iframe);\n",
+            """\
+            for (int i = 0; i < frame->stacktop; i++) {
+                Py_CLEAR(frame->localsplus[i]);
+            }
+            Py_CLEAR(frame->f_locals);
+""",
+        ),
+        insert_before(
+            "Python/frame.c",
+            "    f->f_frame = frame;\n    frame->owner = FRAME_OWNED_BY_FRAME_OBJECT;\n",
+            """\
+    for (int i = frame->stacktop; i < _PyFrame_GetCode(frame)->co_nlocalsplus; i++) {
+        frame->localsplus[i] = NULL;
+    }
+""",
+        ),
+    ),
+    *because(
+        "dictionaries of one class share their keys: another one that gets a key is not this one",
+        replace(
+            "Objects/dictobject.c",
+            "    Py_ssize_t orig_size = other->ma_keys->dk_nentries;\n",
+            "    Py_ssize_t orig_size = other->ma_used;\n",
+        ),
+        replace(
+            "Objects/dictobject.c",
+            "        if (orig_size != other->ma_keys->dk_nentries) {\n",
+            "        if (orig_size != other->ma_used) {\n",
+        ),
+    ),
+    *because(
+        "what a dictionary's values end with may change it: it is emptied first",
+        replace(
+            "Objects/dictobject.c",
+            """\
+        for (i = 0; i < n; i++) {
+            Py_CLEAR(oldvalues->values[i]);
+        }
+        if (oldvalues->embedded) {
+            oldvalues->size = 0;
+        }
+""",
+            """\
+        PyObject *ended[SHARED_KEYS_MAX_SIZE];
+        assert(n <= SHARED_KEYS_MAX_SIZE);
+        for (i = 0; i < n; i++) {
+            ended[i] = oldvalues->values[i];
+            oldvalues->values[i] = NULL;
+        }
+        if (oldvalues->embedded) {
+            oldvalues->size = 0;
+        }
+""",
+        ),
+        replace(
+            "Objects/dictobject.c",
+            """\
+            free_values(oldvalues, IS_DICT_SHARED(mp));
+            dictkeys_decref(interp, oldkeys, false);
+        }
+    }
+    ASSERT_CONSISTENT(mp);
+""",
+            """\
+            free_values(oldvalues, IS_DICT_SHARED(mp));
+            dictkeys_decref(interp, oldkeys, false);
+        }
+        for (i = 0; i < n; i++) {
+            Py_XDECREF(ended[i]);
+        }
+    }
+""",
+        ),
+    ),
+    *because(
+        "an alias whose items do not unpack",
+        replace(
+            "Objects/genericaliasobject.c",
+            "    item = _unpack_args(item);\n",
+            """\
+    item = _unpack_args(item);
+    if (item == NULL) {
+        return NULL;
+    }
+""",
+        ),
+    ),
 ]
