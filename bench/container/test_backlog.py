@@ -34,7 +34,8 @@ queue = {size = 30000}
 entry = {main = "main"}
 capabilities.host_calls = ["walle.stream"]
 events = {tap = {fields = {n = "int", text = "text"}}}
-egress.seen.fields = {n = {type = "int", highest = "personal"}, text = {type = "text", highest = "personal", max_size = 400}}
+egress.seen.fields.n = {type = "int", highest = "personal"}
+egress.seen.fields.text = {type = "text", highest = "personal", max_size = 400}
 egress.seen.bytes_per_day = "1G"
 egress.seen.sends_per_day = 1000000
 """
@@ -99,5 +100,5 @@ def test_a_full_outbox(tmp_path: Path) -> None:
         while device.outbox()["seen"].dropped == 0:
             send_us(device, 1000)
         full = send_us(device, SENDS)
-    print(f"\nsend with room {room:.0f} us, into a full outbox {full:.0f} us: {full / room:.2f}x (bar {FULL_BAR})")
+    print(f"\nsend with room {room:.0f} us, into a full outbox {full:.0f} us: {full / room:.2f}x")
     assert full <= FULL_BAR * room

@@ -1,4 +1,4 @@
-"""EventLog.read_rows: the events of read() as columns, whatever they lie in and however many come at a time."""
+"""EventLog.read_rows: the events of read() as columns, whatever they lie in and however many come at once."""
 
 from __future__ import annotations
 
@@ -36,11 +36,6 @@ def log(tmp_path: Path) -> Any:
         yield made
 
 
-def as_tuples(rows: Any) -> list[tuple[Any, ...]]:
-    names = list(rows.columns())
-    return [(*r,) for r in zip(rows.numbers, rows.ts, *(rows.column(n) for n in names), strict=True)]
-
-
 @pytest.mark.parametrize("rows", [1, 7, 1000, 1001, EVENTS, 65_536])
 def test_what_read_gives(log: EventLog, rows: int) -> None:
     first = 1 if rows > 1 else EVENTS - 40
@@ -48,7 +43,7 @@ def test_what_read_gives(log: EventLog, rows: int) -> None:
     assert all(0 < len(piece) <= rows for piece in pieces)
     events = list(log.read(first))
     assert [int(n) for piece in pieces for n in piece.numbers] == [e.seq for e in events]
-    assert [int(t) for piece in pieces for t in piece.ts] == [e.ts for e in events]
+    assert [int(t) for piece in pieces for t in piece.times] == [e.ts for e in events]
     for name in FIELDS:
         got = [each[name] for piece in pieces for each in piece]
         assert got == [e.contents.get(name) for e in events], name
@@ -74,7 +69,7 @@ def test_what_is_asked_for_alone(log: EventLog) -> None:
     count = len(next(reading))
     log.append("tick", ts=START + EVENTS)
     assert count + sum(map(len, reading)) == EVENTS
-    with pytest.raises(ArgumentError, match="'pric'.*did you mean 'price'"):
+    with pytest.raises(ArgumentError, match=r"'pric'.*did you mean 'price'"):
         next(log.read_rows(["pric"]))
     with pytest.raises(ArgumentError, match="rows=0"):
         next(log.read_rows(rows=0))
