@@ -7,8 +7,14 @@ walle_room(stream/match USES stream/trigger)
 target_compile_options(walle_stream_match PRIVATE $<$<CONFIG:Release>:-O3>)
 walle_room(stream/operators USES stream/trigger)
 walle_room(stream/graph SMALL USES stream/operators SCHEMAS graph)
-walle_room(stream/processor USES stream/match)
+walle_room(stream/rolling SMALL USES stream/trigger)
+# But for what every event that counts goes through, and every lookup.
+foreach(hot IN ITEMS key_history rolling_fold rolling_memory)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/stream/rolling/${hot}.cc PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+endforeach()
+walle_room(stream/processor USES stream/match stream/rolling)
 # All of it but what an event goes through.
 walle_cold(stream/processor processor_checkpoint processor_install processor_open processor_past
-  processor_state)
+  processor_state processor_rolling)
 walle_room(stream/egress SMALL USES stream/operators)

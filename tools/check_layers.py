@@ -65,7 +65,8 @@ ROOMS: dict[str, Room] = {
     "stream/operators": Room(8.2, ("stream/trigger",)),
     "stream/graph": Room(8.3, ("stream/operators",)),
     "stream/egress": Room(8.3, ("stream/operators",)),
-    "stream/processor": Room(8.4, ("stream/match",)),
+    "stream/rolling": Room(8.2, ("stream/trigger",)),
+    "stream/processor": Room(8.4, ("stream/match", "stream/rolling")),
     "link": Room(8, ("store",)),
     "container/host": Room(
         9,
@@ -77,6 +78,7 @@ ROOMS: dict[str, Room] = {
             "runtime",
             "vm",
             "stream/match",
+            "stream/rolling",
             "stream/graph",
             "stream/egress",
         ),

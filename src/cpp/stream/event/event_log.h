@@ -127,6 +127,12 @@ class EventLog {
   const LogReport& report() const { return report_; }
   const SequencerStats& stats() const { return sequencer_.stats(); }
   uint64_t last_seq() const;
+  // Events up to this number have left for quota or age. Any thread, without waiting, as the next.
+  uint64_t removed() const { return removed_.load(std::memory_order_acquire); }
+  // How many were erased since the log began; those that are just being erased count.
+  uint64_t erased() const { return erased_.load(std::memory_order_acquire); }
+  // Time of the newest event; INT64_MIN: there is none. Appender's thread.
+  int64_t newest_ts() const { return sequencer_.last_ts(); }
   int64_t segment_bytes() const;
 
  private:
@@ -163,6 +169,7 @@ class EventLog {
   Status compact_all();
   Result<bool> write_segment();
   Status store_manifest();
+  void tell_gone();
   Status retain();
   // event_log_erase.cc
   Status finish_erasing();
@@ -188,6 +195,7 @@ class EventLog {
   bool opened_ = false;  // to the end, for writing
   std::optional<store::MirroredFile> manifest_file_;
   LogManifest manifest_;
+  std::atomic<uint64_t> removed_{0}, erased_{0};
   bool manifest_known_ = true;  // false: its file was damaged or is gone
   FoundSegments found_;         // what opening is still to do with files
   struct Loaded {

@@ -73,6 +73,7 @@ Result<uint64_t> EventLog::erase(const EraseRule& rule) {
 // found.
 Status EventLog::finish_erasing() {
   report_.erased = manifest_.erased;
+  tell_gone();
   if (manifest_.erasing.empty()) return {};
   const uint64_t events = manifest_.erasing.size();
   loaded_ = {};

@@ -54,6 +54,11 @@ Status EventLog::store_manifest() {
   return manifest_file_->write(now);
 }
 
+void EventLog::tell_gone() {
+  removed_.store(manifest_.removed, std::memory_order_release);
+  erased_.store(manifest_.erased + manifest_.erasing.size(), std::memory_order_release);
+}
+
 // The oldest events of the journal as one segment; false when there are none. Large journals become several:
 // a segment is read as a whole, and decoding refuses what would take over a gigabyte. Records decode to at
 // most six times their size.
@@ -137,6 +142,7 @@ Status EventLog::retain() {
     manifest_ = before;
     return stored;
   }
+  tell_gone();
   for (const std::string& file : gone) WALLE_TRY(env_.remove_file(dir_ + "/" + file));
   return {};
 }

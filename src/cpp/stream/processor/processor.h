@@ -24,6 +24,7 @@
 
 #include "stream/event/event_log.h"
 #include "stream/processor/task_firing.h"
+#include "stream/rolling/rolling_features.h"
 
 namespace walle::stream {
 
@@ -96,6 +97,12 @@ class Processor {
   // All firings of the task up to `number` are done, whether or not they were taken.
   void settle(std::string_view task, uint64_t number);
 
+  // A feature of the log's events, which is kept up as long as somebody holds it: asked with log(). It is
+  // filled by maintain(), or by who asks first.
+  Result<std::shared_ptr<RollingFeature>> rolling(const RollingSpec& spec);
+  // Behind the newest event, at `now` of the clock, or at that event's time where that is later.
+  RollingMoment newest(int64_t now) const;
+
   // The whole state, durable in two copies when it returns; events are matched on while it is written.
   Status checkpoint();
   // log().maintain(), and a checkpoint when enough events have come. Call it often, from any thread.
@@ -113,7 +120,7 @@ class Processor {
   const ProcessorReport& report() const;
   // Forgets ProcessorReport::lost, durably.
   Status acknowledge_loss();
-  size_t memory_bytes() const;  // of matcher and queues
+  size_t memory_bytes() const;  // of matcher, queues and features
 
  private:
   struct Parts;

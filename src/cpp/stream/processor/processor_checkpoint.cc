@@ -61,6 +61,7 @@ Status Processor::checkpoint() {
 
 Status Processor::maintain() {
   WALLE_TRY(parts_->log->maintain());
+  WALLE_TRY(parts_->warm_rolling());
   if (parts_->seen - parts_->saved < parts_->options.checkpoint_events) return {};
   return checkpoint();
 }
@@ -151,7 +152,7 @@ int64_t Processor::now() const { return parts_->now.load(std::memory_order_relax
 size_t Processor::memory_bytes() const {
   const std::lock_guard matching(parts_->matching);
   const std::lock_guard queues(parts_->queues);
-  return parts_->table->memory_bytes();
+  return parts_->table->memory_bytes() + parts_->rolling.memory_bytes();
 }
 
 }  // namespace walle::stream

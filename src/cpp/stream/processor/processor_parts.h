@@ -82,6 +82,8 @@ struct Processor::Parts final : public FiringSink {
   ProcessorState state() const;
   Status write(const std::string& bytes, uint64_t seen_then);
   Status checkpoint_locked();
+  // processor_rolling.cc
+  Status warm_rolling();
   // processor_install.cc
   Status add_past(Task& task, const std::vector<TaskTrigger*>& fresh, bool deliver);
   Task& task_for(const TaskTriggers& given);
@@ -104,6 +106,7 @@ struct Processor::Parts final : public FiringSink {
   std::unique_ptr<EventLog> log;
   std::optional<store::MirroredFile> file;
   std::optional<TaskTable> table;
+  RollingFeatures rolling;                 // under matching
   std::map<std::string, uint64_t> former;  // removed tasks: the numbers that they have used
   std::atomic<uint64_t> seen{0};           // number of the newest event that was matched
   std::atomic<int64_t> now{0};             // its time; 0: none since the open

@@ -61,6 +61,8 @@ void Processor::Parts::step(const Event& recorded) {
   const base::TraceSpan span("match", static_cast<int64_t>(recorded.seq));
   base::trace_counter("events", static_cast<int64_t>(recorded.seq));
   places.begin(recorded);
+  // Before what fires: a task that asks at once finds the event counted.
+  rolling.feed(recorded, log->catalog());
   seen.store(recorded.seq, std::memory_order_relaxed);
   now.store(recorded.ts, std::memory_order_relaxed);
   if (recorded.ts >= matcher.last_ts()) [[likely]] {
