@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from walle_rt.stream import ColumnType, EventKind, FeatureField, FeaturePolicy, Sensitivity
-from walle_rt.task import EventDecl, PhaseLimits, ResultTable, RetrySpec, TaskSpec
+from walle_rt.task import EventDecl, PhaseLimits, ResultTable, RetrySpec, RollingSpec, TaskSpec
 
 LEAST = TaskSpec("t", "0.0.0", triggers={"x": "click"}, main="main")
 WHOLE = TaskSpec(
@@ -27,6 +27,10 @@ WHOLE = TaskSpec(
     record_per_firing=3,
     timer_names=["later"],
     timers_most=5,
+    rolling={
+        "spent": RollingSpec("note[n > 1]", ("n",), "sum", "n", 1_000_000, 0, 16),
+        "seen": RollingSpec("exposure", ("item",), "count", "", 0, 9),
+    },
     state_keys=7,
     imports=["json", "walle"],
     host_calls=["walle.kv", "walle.log.info"],

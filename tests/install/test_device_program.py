@@ -41,6 +41,12 @@ returns = "float"
 type = "float"
 default = 0.5
 max = 0.75
+[features.spent]
+event = "buy"
+by = ["name"]
+aggregate = "sum"
+value = "price"
+over = 3
 [results.sales]
 columns = {{ price = "int", name = "text" }}
 [events.buy]
@@ -101,4 +107,4 @@ def test_a_program_without_python_runs_a_task(program: Path, tmp_path: Path) -> 
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 58 and "FAILED" not in done.stdout
+    assert done.stdout.count("ok  ") == 61 and "FAILED" not in done.stdout

@@ -54,6 +54,7 @@ NEED_VM = {
     "docs/how-to/test-a-task.md",
     "docs/how-to/use-from-c.md",
     "docs/concepts/losses.md",
+    "docs/concepts/features.md",
     "docs/concepts/params.md",
     "docs/reference/device.md",
     "docs/reference/firing.md",

@@ -1,4 +1,5 @@
-// walle_device_call, walle_device_set_params: what an application asks a task, and tells it.
+// walle_device_call, walle_device_features, walle_device_set_params: what an application asks a task, and
+// tells it.
 #include <cmath>
 
 #include "capi/device_handle.h"
@@ -48,6 +49,33 @@ walle_status_t walle_device_call(walle_device_t* device, const char* task, const
     WALLE_ASSIGN(walle::vm::Value answer, device->device->call(task, function, values, patience));
     auto made = std::make_unique<walle_vm_result_t>();
     made->value = std::make_unique<walle::capi::PlainValue>(std::move(answer));
+    *result = made.release();
+    return {};
+  });
+}
+
+walle_status_t walle_device_features(walle_device_t* device, const char* task, const char* name,
+                                     const walle_vm_value_t* keys, walle_vm_result_t** result,
+                                     walle_error_t* error) {
+  return guarded(error, [&]() -> Status {
+    constexpr const char* kFeatures = "walle_device_features";
+    if (!device || !task || !name || !keys || !result)
+      return null_argument(!device ? "device"
+                           : !task ? "task"
+                           : !name ? "name"
+                           : !keys ? "keys"
+                                   : "result",
+                           kFeatures);
+    *result = nullptr;
+    WALLE_ASSIGN(const std::shared_ptr<walle::container::DeviceCore> open, device->device->core(kFeatures));
+    WALLE_ASSIGN(const walle::vm::Value given, walle::capi::read_value(*keys));
+    const auto* list = given.get<walle::vm::List>();
+    if (!list)
+      return walle::argument_error("keys that are no list", "a list of keys", kFeatures,
+                                   "pass a value of kind WALLE_KIND_LIST");
+    WALLE_ASSIGN(walle::vm::List values, open->features(task, name, *list));
+    auto made = std::make_unique<walle_vm_result_t>();
+    made->value = std::make_unique<walle::capi::PlainValue>(walle::vm::Value(std::move(values)));
     *result = made.release();
     return {};
   });

@@ -33,6 +33,10 @@ py::dict info_dict(const TaskInfo& info) {
   out["hot"] = info.hot;
   out["heap_bytes"] = info.heap_bytes;
   out["params"] = params_dict(info.params);
+  py::list features;
+  for (const container::FeatureInfo& f : info.features)
+    features.append(py::make_tuple(f.name, f.stats.keys, f.stats.evicted, f.stats.reads, f.stats.bytes));
+  out["features"] = py::tuple(features);
   out["missing_facts"] = py::tuple(py::cast(info.missing_facts));
   out["firings"] = info.firings;
   out["failures"] = info.failures;
@@ -179,6 +183,14 @@ void set_params(Device& self, const std::string& task, const py::dict& given) {
                    [&](DeviceCore& device) { return device.set_params(task, *values.get<vm::Map>()); }));
 }
 
+py::object features(Device& self, const std::string& task, const std::string& name, const py::list& keys) {
+  const vm::Value given = value_of(keys.ptr());
+  PythonBuilder values;
+  return values.list(unwrap(on_device(self, "features", [&](DeviceCore& device) {
+    return device.features(task, name, *given.get<vm::List>());
+  })));
+}
+
 void set_fact(Device& self, const std::string& name, bool holds) {
   unwrap(on_device(self, "set_fact", [&](DeviceCore& device) { return device.set_fact(name, holds); }));
 }
@@ -230,6 +242,7 @@ void bind_device_tasks(DeviceClass& device) {
       .def("call", call, py::arg("task"), py::arg("function"), py::arg("arguments"), py::arg("timeout_s"))
       .def("provide", provide, py::arg("name"), py::arg("function"))
       .def("set_params", set_params, py::arg("task"), py::arg("params"))
+      .def("features", features, py::arg("task"), py::arg("name"), py::arg("keys"))
       .def("set_fact", set_fact, py::arg("name"), py::arg("holds"))
       .def("facts", facts)
       .def("on_result", on_result, py::arg("callback"))

@@ -39,6 +39,9 @@ using GivenCall = std::tuple<std::string, std::vector<int>, int, GivenPhase, boo
 using GivenRetry = std::tuple<uint32_t, int64_t, int64_t, uint32_t, uint32_t>;
 // name, type as a number, default, least, most, choices
 using GivenParam = std::tuple<std::string, int, py::object, py::object, py::object, py::list>;
+// name, event, by, kind as a number, value, window of time in us, of number, keys
+using GivenRolling = std::tuple<std::string, std::string, std::vector<std::string>, int, std::string, int64_t,
+                                uint32_t, uint32_t>;
 using GivenEventField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 using GivenEvent = std::tuple<std::string, int, std::vector<GivenEventField>>;
 
@@ -117,6 +120,18 @@ void take(const py::handle& given, std::vector<ParamSpec>& to) {
                   .one_of = {}});
     for (const py::handle one : choices) to.back().one_of.push_back(value_of(one.ptr()));
   }
+}
+
+void take(const py::handle& given, std::vector<stream::RollingSpec>& to) {
+  for (const auto& [name, event, by, kind, value, us, events, keys] : given.cast<std::vector<GivenRolling>>())
+    to.push_back({.name = name,
+                  .event = event,
+                  .by = by,
+                  .kind = enum_of(kind, stream::kLastRollingKind, "aggregate"),
+                  .value = value,
+                  .over_us = us,
+                  .over_events = events,
+                  .keys = keys});
 }
 
 void take(const py::handle& given, RetrySpec& to) {
@@ -216,6 +231,20 @@ std::vector<GivenParam> given(const std::vector<ParamSpec>& params) {
   return out;
 }
 
+std::vector<GivenRolling> given(const std::vector<stream::RollingSpec>& rolling) {
+  std::vector<GivenRolling> out;
+  for (const stream::RollingSpec& r : rolling)
+    out.emplace_back(r.name, r.event, r.by, static_cast<int>(r.kind), r.value, r.over_us, r.over_events,
+                     r.keys);
+  return out;
+}
+
+// The event's name and the canonical text.
+std::pair<std::string, std::string> rolling_event(const std::string& text) {
+  const stream::Atom event = unwrap(stream::rolling_event(text));
+  return {event.event, stream::format_trigger(*stream::parse_trigger(text))};
+}
+
 GivenRetry given(const RetrySpec& r) {
   return {r.attempts, r.first_delay_us, r.max_delay_us, r.factor, r.waiting};
 }
@@ -270,6 +299,10 @@ void bind_task(py::module_& m) {
   py::list types;
   for (int i = 0; i < kCallTypes; ++i) types.append(std::string(call_type_name(static_cast<CallType>(i))));
   sub.attr("CALL_TYPES") = py::tuple(types);
+  py::list kinds;
+  for (const std::string_view kind : stream::kRollingKinds) kinds.append(std::string(kind));
+  sub.attr("ROLLING_KINDS") = py::tuple(kinds);
+  sub.def("rolling_event", rolling_event, py::arg("text"));
   sub.def(
       "pack_manifest",
       [](const py::dict& given) { return py::bytes(unwrap(pack_manifest(manifest_of(given)))); },

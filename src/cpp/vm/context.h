@@ -19,7 +19,7 @@ namespace walle::vm {
 
 class Bundle;
 
-inline constexpr size_t kContextSlots = 8;
+inline constexpr size_t kContextSlots = 10;
 
 // Where a room keeps its T.
 template <class T>

@@ -58,6 +58,13 @@ Manifest whole() {
                .kind = stream::EventKind::exposure,
                .fields = {{.name = "item", .type = ColumnType::integer, .sensitivity = Sensitivity::open}}}};
   m.pages = {"item"};
+  m.rolling = {{.name = "seen",
+                .event = "exposure[item > 1]",
+                .by = {"item"},
+                .kind = stream::RollingKind::max,
+                .value = "item",
+                .over_us = 5,
+                .keys = 7}};
   m.states = {"wifi"};
   m.app = {{.function = "price",
             .arguments = {CallType::integer},
@@ -109,6 +116,7 @@ TEST(Manifest, WhatIsPackedIsRead) {
   EXPECT_EQ(read.retry.delay_us(1), 1);
   EXPECT_EQ(read.retry.delay_us(3), 4);
   EXPECT_EQ(read.retry.delay_us(16), 9);
+  EXPECT_EQ(read.rolling, whole().rolling);
 }
 
 // One change to a right manifest, and what the message names.
@@ -158,6 +166,17 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"price.per_firing 0", [](Manifest& m) { m.app[0].per_firing = 0; }},
       {"price.per_firing 1000001", [](Manifest& m) { m.app[0].per_firing = 1'000'001; }},
       {"retry.attempts 17", [](Manifest& m) { m.retry.attempts = 17; }},
+      {"features kept per key 33", [](Manifest& m) { m.rolling.resize(33, m.rolling[0]); }},
+      {"feature kept per key 'seen' twice", [](Manifest& m) { m.rolling.push_back(m.rolling[0]); }},
+      {"function 'a b'", [](Manifest& m) { m.rolling[0].name = "a b"; }},
+      {"one event", [](Manifest& m) { m.rolling[0].event = "a > b"; }},
+      {"0 fields in by", [](Manifest& m) { m.rolling[0].by.clear(); }},
+      {"field ''", [](Manifest& m) { m.rolling[0].by = {""}; }},
+      {"unknown aggregate", [](Manifest& m) { m.rolling[0].kind = static_cast<stream::RollingKind>(5); }},
+      {"no value", [](Manifest& m) { m.rolling[0].value.clear(); }},
+      {"both time and number", [](Manifest& m) { m.rolling[0].over_events = 1; }},
+      {"-1 us", [](Manifest& m) { m.rolling[0].over_us = -1; }},
+      {"keys = 0", [](Manifest& m) { m.rolling[0].keys = 0; }},
       {"retry.factor 0", [](Manifest& m) { m.retry.factor = 0; }},
       {"retry.waiting 1025", [](Manifest& m) { m.retry.waiting = 1025; }},
       {"retry.first_delay_us 0", [](Manifest& m) { m.retry.first_delay_us = 0; }},

@@ -280,6 +280,22 @@ TEST(Rolling, RetentionTakesEventsOutOfFeatures) {
   p.reset();
 }
 
+TEST(Rolling, ALogThatCannotBeReadIsAnErrorAndNotAnotherNumber) {
+  FaultEnv env;
+  auto p = open_shop(env);
+  for (int i = 0; i < 10; ++i) buy(*p, {.ts = kStart + i, .user = "ann"});
+  ASSERT_TRUE(p->log().compact().ok());
+  const auto f = feature(*p, spec(RollingKind::count, 0, 100));
+  const std::vector<std::string> names = *env.list_files(std::string(kDevice) + "/log");
+  for (const std::string& name : names)
+    if (name.ends_with(".wseg")) {
+      ASSERT_TRUE(env.remove_file(std::string(kDevice) + "/log/" + name).ok());
+    }
+  EXPECT_TRUE(p->maintain().ok()) << "which whoever asks is told";
+  const std::vector<Value> parts{Value::of("ann")};
+  EXPECT_FALSE(f->values(p->log(), std::vector<std::string>{*f->rule().key_of(parts)}, p->newest(0)).ok());
+}
+
 TEST(Rolling, PredicatesPagesAndSeveralFields) {
   FaultEnv env;
   auto p = open_shop(env);

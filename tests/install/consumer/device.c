@@ -239,6 +239,36 @@ static void is_asked(walle_device_t* device) {
           "wrong ones are refused");
 }
 
+/* Of the prices 1 to 10 the odd ones and the even ones, the newest three of each. */
+static void looks_features_up(walle_device_t* device) {
+  walle_error_t error;
+  walle_vm_result_t* result = NULL;
+  const walle_vm_value_t* values;
+  walle_vm_value_t keys, items[2];
+  memset(&keys, 0, sizeof keys);
+  memset(items, 0, sizeof items);
+  items[0].kind = items[1].kind = WALLE_KIND_STR;
+  items[0].as.text = "even";
+  items[1].as.text = "none";
+  items[0].size = items[1].size = 4;
+  keys.kind = WALLE_KIND_LIST;
+  keys.as.items = items;
+  keys.size = 2;
+  promise(fine(walle_device_features(device, "shop", "spent", &keys, &result, &error), &error),
+          "features are looked up");
+  values = result ? walle_vm_result_value(result) : NULL;
+  promise(values && values->kind == WALLE_KIND_LIST && values->size == 2 &&
+              values->as.items[0].kind == WALLE_KIND_INT && values->as.items[0].as.integer == 6 + 8 + 10 &&
+              values->as.items[1].kind == WALLE_KIND_NONE,
+          "for each key, in their order");
+  walle_vm_result_free(result);
+  promise(walle_device_features(device, "shop", "spend", &keys, &result, &error) == WALLE_ARGUMENT &&
+              strstr(error.message, "spent") != NULL && result == NULL &&
+              walle_device_features(device, "shop", "spent", items, &result, &error) == WALLE_ARGUMENT &&
+              walle_device_features(device, "shop", "spent", NULL, &result, &error) == WALLE_ARGUMENT,
+          "another name, and what is no list, are refused");
+}
+
 static void records_and_reads(char** arguments) {
   static const walle_field_t fields[] = {{"price", WALLE_COLUMN_INT, WALLE_OPEN},
                                          {"name", WALLE_COLUMN_TEXT, WALLE_PERSONAL}};
@@ -289,6 +319,7 @@ static void records_and_reads(char** arguments) {
   asks(device);
   sets_parameters(device);
   is_asked(device);
+  looks_features_up(device);
   promise(fine(walle_device_set_fact(device, "charging", 1, &error), &error), "a fact is set");
   promise(fine(walle_device_set_local_time(device, &tokyo, 1, &error), &error), "local time is set");
   promise(fine(walle_device_set_local_time(device, NULL, 0, &error), &error), "and is the host's again");

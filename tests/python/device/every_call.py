@@ -58,6 +58,7 @@ CALLS: dict[str, Call] = {
     "task": lambda d: d.task("shop"),
     "call": lambda d: d.call("shop", "nothing"),
     "provide": lambda d: d.provide("price", float),
+    "features": lambda d: d.features("shop", "sold", ["x"]),
     "set_params": lambda d: d.set_params("shop", {}),
     "set_facts": lambda d: d.set_facts(charging=True),
     "facts": lambda d: d.facts,

@@ -52,7 +52,8 @@ def program(*arguments: object) -> str:
 @pytest.fixture
 def shop(opened: Open, folder: Folder) -> Path:
     opened().close()  # skips where there is no VM
-    return folder(LOGS)
+    sold = '[features.sold]\nevent = "buy"\nby = ["name"]\naggregate = "count"\nover = 3'
+    return folder(LOGS, more=sold)
 
 
 def public(of: type) -> set[str]:

@@ -93,6 +93,9 @@ class DeviceCore : public std::enable_shared_from_this<DeviceCore> {
   Status provide(const std::string& name, AppFunction function) {
     return rooms_->app->provide(name, std::move(function));
   }
+  // The values of a feature that a task declares, for each of `keys` in their order, behind the newest event:
+  // a key is a value, or a list of as many as `by` has fields.
+  Result<vm::List> features(const std::string& task, const std::string& name, const vm::List& keys);
   // What holds on this device: charging, unmetered, idle ... One that was never set does not hold.
   Status set_fact(const std::string& name, bool holds);
   std::map<std::string, bool> facts() const { return facts_.all(); }

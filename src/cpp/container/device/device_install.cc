@@ -8,6 +8,7 @@
 #include "container/device/device_core.h"
 #include "container/device/package_version.h"
 #include "container/device/task_events.h"
+#include "container/device/task_features.h"
 
 namespace walle::container {
 
@@ -30,7 +31,7 @@ Status DeviceCore::prepare(const TaskVersion& version) {
     if (!known || *known != table) WALLE_TRY(commits_->declare(table));
   }
   for (const EgressFeature& feature : manifest.features) WALLE_TRY(commits_->gate().allow(feature.policy));
-  return {};
+  return features_of(*processor_, manifest).status();
 }
 
 // Fields are found by their names: what is new is appended, what is there stays.
@@ -91,7 +92,9 @@ Deaths DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version, cons
   queue_.set_weight(*runner, FairQueue::weight_of(version->manifest.priority));
   Deaths deaths;
   InstalledTask fitting = entry;
-  runner->replace(version, marks_->claim(name, entry.file, deaths), params_that_fit(*version, fitting));
+  Result<TaskFeatures> features = features_of(*processor_, version->manifest);  // prepare() had them
+  runner->replace(version, marks_->claim(name, entry.file, deaths), params_that_fit(*version, fitting),
+                  features.ok() ? *std::move(features) : TaskFeatures());
   return deaths;
 }
 

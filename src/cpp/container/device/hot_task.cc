@@ -6,6 +6,7 @@
 #include "base/unreached.h"
 #include "container/device/clock.h"
 #include "container/device/in_callback.h"
+#include "container/device/task_features.h"
 #include "container/host/host_calls.h"
 #include "container/host/slots.h"
 
@@ -69,6 +70,11 @@ Status HotTask::make_scopes() {
       [out = outgoing_](const std::string& feature, const stream::TracedBatch& rows) {
         return out->send(feature, rows);
       });
+  WALLE_ASSIGN(TaskFeatures features, features_of(rooms_.processor, manifest));
+  features_ = std::make_shared<FeatureScope>(rooms_.processor.log(), std::move(features), [rooms = &rooms_] {
+    return rooms->processor.newest(rooms->now_us());
+  });
+  context_.set(kFeaturesSlot, features_);
   context_.set(kResultsSlot, scope_);
   context_.set(kStreamSlot, stream_);
   app_ = std::make_shared<TaskApp>(rooms_.app, version_);
@@ -153,6 +159,7 @@ void HotTask::begin_scopes() {
   app_->forget();
   outgoing_->forget();
   stream_->begin();
+  features_->begin(std::nullopt);
 }
 
 HotTask::~HotTask() {

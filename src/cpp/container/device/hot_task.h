@@ -14,6 +14,7 @@
 #include "container/device/outgoing.h"
 #include "container/device/task_app.h"
 #include "container/device/task_rooms.h"
+#include "container/host/feature_scope.h"
 #include "container/host/firing_scope.h"
 #include "container/host/params.h"
 #include "container/host/record_scope.h"
@@ -42,6 +43,8 @@ class HotTask {
   void begin_scopes();
   // What the last phase gave is the argument of the next; begin() makes it the firing's event, which
   // postprocess may be called with as well.
+  // What walle.features answers as of, from now on; begin_scopes() makes it what is newest.
+  void look_up_at(stream::RollingMoment at) { features_->begin(at); }
   // What walle.params gives from now on.
   void use(Params params) { params_->values = std::move(params); }
   Status begin(const stream::TaskFiring& firing);
@@ -107,6 +110,7 @@ class HotTask {
   std::shared_ptr<Outgoing> outgoing_;
   std::shared_ptr<StreamScope> stream_;
   std::shared_ptr<TaskApp> app_;
+  std::shared_ptr<FeatureScope> features_;
   std::shared_ptr<ParamScope> params_ = std::make_shared<ParamScope>();
   std::shared_ptr<FiringState> state_;
   std::shared_ptr<TimerScope> timers_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "container/device/task_result.h"
+#include "stream/rolling/rolling_feature.h"
 
 namespace walle::container {
 
@@ -20,6 +21,11 @@ enum class TaskStatus : uint8_t {
 };
 std::string_view task_status_name(TaskStatus status);
 
+struct FeatureInfo {
+  std::string name;
+  stream::RollingStats stats;
+};
+
 struct TaskInfo {
   std::string name, version;
   // The feature that asks the cloud's half, and the table of its answers; empty: none.
@@ -30,7 +36,8 @@ struct TaskInfo {
   bool hot = false;         // has an isolate
   uint64_t heap_bytes = 0;  // of that isolate, at the end of its last call
   std::vector<std::string> missing_facts;
-  Params params;      // that the next firing begins with
+  Params params;  // that the next firing begins with
+  std::vector<FeatureInfo> features;
   std::string error;  // the newest failure; of one that was set aside or is broken, why
   // The same failure in parts: the phase, the exception's type, the limit it met; empty where there is none.
   std::string error_phase, error_type, error_limit;

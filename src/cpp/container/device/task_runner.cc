@@ -5,13 +5,15 @@
 
 namespace walle::container {
 
-void TaskRunner::replace(std::shared_ptr<const TaskVersion> version, Mark mark, Params params) {
+void TaskRunner::replace(std::shared_ptr<const TaskVersion> version, Mark mark, Params params,
+                         TaskFeatures features) {
   const std::lock_guard lock(lock_);
   if (!info_.version.empty()) ++info_.replaced;
   info_.version = version->manifest.version;
   info_.package = version->package;
   info_.priority = version->manifest.priority;
   next_params_ = std::move(params);
+  features_ = std::move(features);
   info_.error.clear();
   info_.error_phase.clear();
   info_.error_type.clear();
@@ -31,6 +33,11 @@ void TaskRunner::set_params(Params params) {
 Params TaskRunner::params() const {
   const std::lock_guard lock(lock_);
   return params_;
+}
+
+TaskFeatures TaskRunner::features() const {
+  const std::lock_guard lock(lock_);
+  return features_;
 }
 
 std::shared_ptr<const TaskVersion> TaskRunner::newest() const {
@@ -57,6 +64,7 @@ std::string TaskRunner::fell(const Deaths& deaths) {
 void TaskRunner::retire() {
   const std::lock_guard lock(lock_);
   next_version_ = adopted_ = nullptr;
+  features_.clear();
   info_ = {};
   set_aside_.clear();
   retired_ = drop_taken_ = true;
@@ -97,6 +105,8 @@ TaskInfo TaskRunner::info(RunQueue::State state) const {
     version = next_version_ ? next_version_ : adopted_;
     out.params = next_version_ ? next_params_ : params_;
   }
+  for (const TaskFeature& each : features())
+    out.features.push_back({.name = each.name, .stats = each.feature->stats()});
   out.name = name_;
   const Retries::Waiting retrying = rooms_.commits.retries().waiting(name_);
   out.retrying = retrying.count;

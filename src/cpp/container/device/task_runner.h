@@ -45,10 +45,12 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   const std::string& name() const { return name_; }
 
   // The version that the next firing begins on.
-  void replace(std::shared_ptr<const TaskVersion> version, Mark mark, Params params);
+  void replace(std::shared_ptr<const TaskVersion> version, Mark mark, Params params, TaskFeatures features);
   // From the next firing on.
   void set_params(Params params);
   Params params() const;
+  // Of newest().
+  TaskFeatures features() const;
   // What the next firing runs on; nullptr: the task does not run.
   std::shared_ptr<const TaskVersion> newest() const;
   // Processes ended while it ran: told by info(), and a failure each for its breaker. Why it is to be set
@@ -135,6 +137,7 @@ class TaskRunner final : public RunQueue::Member, public std::enable_shared_from
   mutable std::mutex lock_;
   std::shared_ptr<const TaskVersion> next_version_;  // to be adopted by the next turn
   Params next_params_, params_;                      // of that, and of version_
+  TaskFeatures features_;                            // of the newest, which are kept up for it
   Mark next_mark_;                                   // with it
   std::shared_ptr<HotTask> cancellable_;             // hot_, for cancel()
   std::shared_ptr<const TaskVersion> adopted_;       // version_, for others than the turn

@@ -29,6 +29,7 @@ bool TaskRunner::begin() {
   hot_->begin_scopes();
   if (work_.params == nullptr) work_.params = params();
   hot_->use(work_.params);
+  hot_->look_up_at({.seq = work_.firing.seq, .ts = work_.firing.ts});
   if (work_.preprocessed) {
     hot_->resume(work_.between, work_.event);
     hot_->resume_kept(work_.kept);

@@ -10,6 +10,7 @@ namespace walle::container {
 
 class TaskState;     // container/host/task_state.h
 class EngineModels;  // container/host/engine_models.h
+class FeatureScope;  // features that it looks up: walle.features
 class FiringScope;   // what the running firing reads and leaves: walle.results
 struct ParamScope;   // the values of walle.params that the running firing began with
 class TimerScope;    // what it sets and cancels: walle.timers
@@ -25,5 +26,6 @@ inline constexpr vm::Slot<ParamScope> kParamsSlot{4};
 inline constexpr vm::Slot<TimerScope> kTimersSlot{5};
 inline constexpr vm::Slot<RecordScope> kRecordSlot{6};
 inline constexpr vm::Slot<AppScope> kAppSlot{7};
+inline constexpr vm::Slot<FeatureScope> kFeaturesSlot{8};
 
 }  // namespace walle::container

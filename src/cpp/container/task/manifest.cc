@@ -232,6 +232,19 @@ Status check_params(const Manifest& m) {
   return distinct("parameter", m.params, [](const ParamSpec& p) -> std::string_view { return p.name; });
 }
 
+Status check_rolling(const Manifest& m) {
+  WALLE_TRY(within("number of features kept per key", m.rolling.size(), 0, kMaxTaskRolling));
+  for (const stream::RollingSpec& r : m.rolling) {
+    WALLE_TRY(check_name(NameKind::function, r.name));
+    for (const std::string& field : r.by) WALLE_TRY(check_name(NameKind::field, field));
+    WALLE_TRY(check_given(NameKind::field, r.value));
+    if (Status means = stream::check_rolling(r); !means.ok())
+      return wrong({"feature '", r.name, "': ", means.error().message()}, "one that means something");
+  }
+  return distinct("feature kept per key", m.rolling,
+                  [](const stream::RollingSpec& r) -> std::string_view { return r.name; });
+}
+
 // `what` they are: "call" of an app, or "app" function.
 Status check_calls(const char* what, const std::vector<CallSpec>& calls) {
   WALLE_TRY(within({"number of ", what, "s"}, calls.size(), 0, kMaxTaskCalls));
@@ -276,6 +289,7 @@ Status verify_manifest(const Manifest& m) {
   for (const CallSpec& c : m.app)
     WALLE_TRY(within({c.function, ".per_firing"}, c.per_firing, 1, kMaxAppPerFiring));
   WALLE_TRY(check_params(m));
+  WALLE_TRY(check_rolling(m));
   WALLE_TRY(check_events(m));
   WALLE_TRY(check_timers(m));
   return check_record(m);

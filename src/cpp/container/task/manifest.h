@@ -18,6 +18,7 @@
 #include "stream/egress/egress.h"
 #include "stream/event/catalog.h"
 #include "stream/processor/task_firing.h"
+#include "stream/rolling/rolling_spec.h"
 
 namespace walle::container {
 
@@ -30,6 +31,7 @@ inline constexpr size_t kMaxManifestBytes = size_t{1} << 20;
 inline constexpr size_t kMaxTaskTriggers = 64;
 inline constexpr size_t kMaxTaskTables = 16;
 inline constexpr size_t kMaxTaskFeatures = 32;
+inline constexpr size_t kMaxTaskRolling = 32;
 inline constexpr size_t kMaxTaskFacts = 16;
 inline constexpr size_t kMaxTaskNames = 256;  // imports, host calls, events, pages: of each
 inline constexpr uint32_t kMaxPhaseMs = 600'000;
@@ -118,6 +120,7 @@ struct Manifest {
   std::vector<CallSpec> calls;  // their functions differ
   std::vector<ParamSpec> params;
   std::vector<CallSpec> app;  // functions of the application that the code may call
+  std::vector<stream::RollingSpec> rolling;  // features kept per key: walle.features
 };
 
 // Whether a manifest means something; the error names the part of it, a packed one fits kMaxManifestBytes.

@@ -150,6 +150,17 @@ class Reader {
     if (const auto* list = choices.get<vm::List>()) out.one_of = *list;
   }
 
+  void read(const TaskRolling* in, stream::RollingSpec& out) {
+    read(in->name(), out.name);
+    read(in->event(), out.event);
+    read(in->by(), out.by);
+    read(in->kind(), out.kind);
+    read(in->value(), out.value);
+    read(in->over_us(), out.over_us);
+    read(in->over_events(), out.over_events);
+    read(in->keys(), out.keys);
+  }
+
   bool utf8_ = true;
 };
 

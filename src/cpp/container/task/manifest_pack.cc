@@ -99,6 +99,16 @@ void write(const ParamSpec& in, TaskParamT& out) {
   write(in.most, out.most);
   write(vm::Value(in.one_of), out.one_of);
 }
+void write(const stream::RollingSpec& in, TaskRollingT& out) {
+  out.name = in.name;
+  out.event = in.event;
+  out.by = in.by;
+  write(in.kind, out.kind);
+  out.value = in.value;
+  out.over_us = in.over_us;
+  out.over_events = in.over_events;
+  out.keys = in.keys;
+}
 // A task that tries nothing again stores none.
 void write(const RetrySpec& in, std::unique_ptr<TaskRetryT>& out) {
   if (in.attempts == 1) return;

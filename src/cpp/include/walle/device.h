@@ -186,6 +186,13 @@ WALLE_API walle_status_t walle_app_return(walle_app_answer_t* answer, const wall
                                           walle_error_t* error);
 /* Or that it has none: the task gets a RuntimeError with this text. */
 WALLE_API walle_status_t walle_app_fail(walle_app_answer_t* answer, const char* text, walle_error_t* error);
+/* The values of a feature that the task's [features] declares, behind the newest event: a list as long as
+ * `keys`, of an int, a float, or none where a key has no event that counts. A key is a value, or a list of as
+ * many as `by` has fields. On WALLE_OK `*result` is to be freed. A name, or a key of another type, is
+ * WALLE_ARGUMENT. */
+WALLE_API walle_status_t walle_device_features(walle_device_t* device, const char* task, const char* name,
+                                               const walle_vm_value_t* keys, walle_vm_result_t** result,
+                                               walle_error_t* error);
 /* What waits is dropped; the tables stay. */
 WALLE_API walle_status_t walle_device_remove(walle_device_t* device, const char* task, walle_error_t* error);
 /* What holds on this device - "charging", "unmetered", "idle" ... - and what tasks with `requires` wait for.

@@ -61,9 +61,9 @@ Status Processor::checkpoint() {
 
 Status Processor::maintain() {
   WALLE_TRY(parts_->log->maintain());
-  WALLE_TRY(parts_->warm_rolling());
-  if (parts_->seen - parts_->saved < parts_->options.checkpoint_events) return {};
-  return checkpoint();
+  if (parts_->seen - parts_->saved >= parts_->options.checkpoint_events) WALLE_TRY(checkpoint());
+  parts_->warm_rolling();
+  return {};
 }
 
 Status Processor::set_local(const LocalTime& local) {

@@ -83,7 +83,7 @@ struct Processor::Parts final : public FiringSink {
   Status write(const std::string& bytes, uint64_t seen_then);
   Status checkpoint_locked();
   // processor_rolling.cc
-  Status warm_rolling();
+  void warm_rolling();
   // processor_install.cc
   Status add_past(Task& task, const std::vector<TaskTrigger*>& fresh, bool deliver);
   Task& task_for(const TaskTriggers& given);

@@ -15,8 +15,9 @@ RollingMoment Processor::newest(int64_t now) const {
   return {.seq = parts_->log->last_seq(), .ts = std::max(now, parts_->log->newest_ts())};
 }
 
-// While nobody waits: a task's first question would else read the log within the task's time.
-Status Processor::Parts::warm_rolling() {
+// While nobody waits: a task's first question would else read the log within the task's time. Whoever asks is
+// told what keeps the log from being read.
+void Processor::Parts::warm_rolling() {
   std::vector<std::shared_ptr<RollingFeature>> held;
   int64_t newest_ts = 0;
   {
@@ -24,9 +25,9 @@ Status Processor::Parts::warm_rolling() {
     held = rolling.sweep();
     newest_ts = log->newest_ts();
   }
-  if (newest_ts == INT64_MIN) return {};
-  for (const auto& one : held) WALLE_TRY(one->warm(*log, newest_ts));
-  return {};
+  if (newest_ts == INT64_MIN) return;
+  for (const auto& one : held)
+    if (!one->warmed()) (void)one->warm(*log, newest_ts).ok();
 }
 
 }  // namespace walle::stream

@@ -44,6 +44,7 @@ bool RollingFeature::knows(const EventLog& log, int64_t from_ts) const {
 Status RollingFeature::warm(EventLog& log, int64_t ts) {
   const int64_t from_ts = rule_.by_time() ? ts - rule_.spec().over_us : INT64_MIN;
   const std::lock_guard one(filling_);
+  warmed_.store(true, std::memory_order_relaxed);
   {
     const std::lock_guard lock(lock_);
     if (knows(log, from_ts)) return {};

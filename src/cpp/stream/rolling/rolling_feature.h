@@ -10,6 +10,7 @@
 // Threads: feed() belongs to whoever appends to the log, the other calls to anyone.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -42,6 +43,8 @@ class RollingFeature {
   Result<std::vector<Value>> values(EventLog& log, std::span<const std::string> keys, RollingMoment at);
   // Fills the memory with what counts at `ts` and later, where it is not.
   Status warm(EventLog& log, int64_t ts);
+  // Somebody has tried to.
+  bool warmed() const { return warmed_.load(std::memory_order_relaxed); }
   RollingStats stats() const;
 
  private:
@@ -53,6 +56,7 @@ class RollingFeature {
   bool knows(const EventLog& log, int64_t from_ts) const;
 
   const RollingRule rule_;
+  std::atomic<bool> warmed_{false};
   std::mutex filling_;  // before lock_
   mutable std::mutex lock_;
   std::unique_ptr<RollingMemory> memory_;  // nullptr: nobody has asked yet

@@ -13,7 +13,7 @@ void RollingFold::add(uint64_t bits) {
   if (whole_) {
     const auto v = std::bit_cast<int64_t>(bits);
     if (!extreme)
-      total_ += v;
+      wraps_ += __builtin_add_overflow(total_, v, &total_) ? (v < 0 ? -1 : 1) : 0;
     else if (first)
       whole_extreme_ = v;
     else
@@ -34,10 +34,9 @@ Value RollingFold::value() const {
   if (count_ == 0) return {};
   if (kind_ == RollingKind::min || kind_ == RollingKind::max)
     return whole_ ? Value::of(whole_extreme_) : Value::of(real_);
-  const double total = whole_ ? static_cast<double>(total_) : real_;
+  const double total = whole_ ? static_cast<double>(wraps_) * 0x1p64 + static_cast<double>(total_) : real_;
   if (kind_ == RollingKind::mean) return Value::of(total / static_cast<double>(count_));
-  const bool fits = whole_ && total_ >= INT64_MIN && total_ <= INT64_MAX;
-  return fits ? Value::of(static_cast<int64_t>(total_)) : Value::of(total);
+  return whole_ && wraps_ == 0 ? Value::of(total_) : Value::of(total);
 }
 
 }  // namespace walle::stream

@@ -20,12 +20,11 @@ class RollingFold {
   Value value() const;
 
  private:
-  __extension__ typedef __int128 Wide;  // 2^63 ints fit
-
   RollingKind kind_;
   bool whole_;
   int64_t count_ = 0;
-  Wide total_ = 0;
+  int64_t total_ = 0;  // of ints, but for so many times 2^64
+  int64_t wraps_ = 0;
   double real_ = 0;
   int64_t whole_extreme_ = 0;
 };

@@ -236,8 +236,10 @@ def _state(info: dict[str, Any]) -> str:
         parts.append(" ".join(f"{name}={value}" for name, value in info["params"].items()))
     if info["missing_facts"]:
         parts.append(f"waits for {', '.join(info['missing_facts'])}")
-    if evicted := sum(trigger["evicted"] for trigger in info["triggers"]):
+    if evicted := sum(each["evicted"] for each in (*info["triggers"], *info["features"])):
         parts.append(f"{evicted} keys gave way to newer ones")
+    if reads := sum(feature["reads"] for feature in info["features"]):
+        parts.append(f"{reads} lookups of features read the log")
     if info["heap_bytes"]:
         parts.append(f"isolate {size_text(info['heap_bytes'])}")
     if info["error"]:

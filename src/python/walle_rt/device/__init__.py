@@ -17,6 +17,7 @@ from ._cloud import CloudState, CloudStep, CloudTask, Transport
 from ._device import Device
 from ._info import (
     DeviceStats,
+    FeatureInfo,
     Loss,
     OutboxRecord,
     OutboxStream,
@@ -37,6 +38,7 @@ __all__ = [
     "ColumnType",
     "Device",
     "DeviceStats",
+    "FeatureInfo",
     "Loss",
     "OutboxRecord",
     "OutboxStream",

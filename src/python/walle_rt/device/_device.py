@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -387,6 +387,23 @@ class Device:
             TaskError: the task's bundle does not open.
         """
         self._native.set_params(task, dict(params))
+
+    def features(self, task: str, name: str, keys: Sequence[Any]) -> list[int | float | None]:
+        """Look up a feature that a task keeps per key, for many keys in one call, behind the newest event.
+
+        Args:
+            task: its name.
+            name: one that its task.toml declares in ``[features]``.
+            keys: values of the field that ``by`` names, or tuples of the values of several.
+
+        Returns:
+            For each key, in their order: a count, 0 where there is no event that counts; or the aggregate,
+            None where there is none.
+
+        Raises:
+            ArgumentError: no such task or feature, or a key of another type or length.
+        """
+        return self._native.features(task, name, list(keys))
 
     def set_facts(self, **facts: bool) -> None:
         """What holds on this device - ``charging=True, unmetered=False`` - for tasks that require it.

@@ -120,6 +120,26 @@ class TriggerInfo:
 
 
 @dataclass(frozen=True)
+class FeatureInfo:
+    """One feature that a task keeps per key, since somebody asked for it first.
+
+    Attributes:
+        name: of ``[features]``.
+        keys: that are in memory.
+        evicted: keys that gave way to newer ones while their newest event counted; ``keys`` of the feature
+            allows more.
+        reads: lookups that had to read the log, because a key had given way, or the firing ran late.
+        bytes: of memory.
+    """
+
+    name: str
+    keys: int
+    evicted: int
+    reads: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class TaskInfo:
     """What is known of an installed task. Counts of firings are those since the device was opened.
 
@@ -136,6 +156,7 @@ class TaskInfo:
         hot: whether it has an interpreter.
         heap_bytes: of that, at the end of its last call.
         params: what walle.params gives its next firing, by name.
+        features: kept per key.
         missing_facts: what its ``requires`` names and does not hold.
         firings: done.
         failures: of them failed.
@@ -171,6 +192,7 @@ class TaskInfo:
     hot: bool
     heap_bytes: int
     params: dict[str, bool | int | float | str]
+    features: tuple[FeatureInfo, ...]
     missing_facts: tuple[str, ...]
     firings: int
     failures: int
@@ -198,7 +220,8 @@ class TaskInfo:
 def info_of(fields: dict[str, Any]) -> TaskInfo:
     """The task that the native device describes."""
     triggers = tuple(TriggerInfo(*each) for each in fields.pop("triggers"))
-    return TaskInfo(**fields, triggers=triggers)
+    features = tuple(FeatureInfo(*each) for each in fields.pop("features"))
+    return TaskInfo(**fields, features=features, triggers=triggers)
 
 
 @dataclass(frozen=True)

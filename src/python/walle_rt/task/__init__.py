@@ -8,7 +8,17 @@ from __future__ import annotations
 from ._firing import Firing, MatchEvent
 from ._folder import Task, check
 from ._mistakes import Mistake
-from ._spec import AppSpec, CallSpec, EventDecl, ParamSpec, PhaseLimits, ResultTable, RetrySpec, TaskSpec
+from ._spec import (
+    AppSpec,
+    CallSpec,
+    EventDecl,
+    ParamSpec,
+    PhaseLimits,
+    ResultTable,
+    RetrySpec,
+    RollingSpec,
+    TaskSpec,
+)
 
 __all__ = [
     "AppSpec",
@@ -21,6 +31,7 @@ __all__ = [
     "PhaseLimits",
     "ResultTable",
     "RetrySpec",
+    "RollingSpec",
     "Task",
     "TaskSpec",
     "check",

@@ -14,9 +14,9 @@ from ._mistakes import Mistake, nearest, one_of
 from ._read import Reader
 from ._spec import TaskSpec
 
-# Written as an import, but none.
 # Host calls that a table of task.toml lends.
-_DECLARED = {"walle.app", "walle.params"}
+_DECLARED = {"walle.app", "walle.params", "walle.features"}
+# Written as an import, but none.
 _NOT_IMPORTED = {"__future__", "walle"}
 _ARGUMENTS = {"main": "event", "preprocess": "event", "execute": "inputs", "postprocess": "outputs, event"}
 _PHASES = tuple(_ARGUMENTS)
@@ -61,6 +61,7 @@ def check_code(
         used |= _check_calls(reader, spec, file, tree, calls)
         _check_params(reader, spec, file, tree)
         _check_app(reader, spec, file, tree)
+        _check_features(reader, spec, file, tree)
     _check_capabilities(reader, spec, library, calls, used if len(trees) == len(sources.modules) else None)
     return spec
 
@@ -340,6 +341,21 @@ def _check_app(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module) -> N
             given = f"walle.app.{name} with {len(node.args) + len(node.keywords)} arguments"
             expected = f"{count}, by position, as [app.{name}] says"
             reader.mistakes.append(Mistake(file, node.lineno, given, expected, "change one of both"))
+
+
+def _check_features(reader: Reader, spec: TaskSpec, file: str, tree: ast.Module) -> None:
+    """Features that are looked up and not declared, likewise."""
+    aliases = dict(_walle_names(tree, {"walle.features"}))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or _dotted(node.func, aliases) != "walle.features.get":
+            continue
+        given = [*node.args[:1], *(word.value for word in node.keywords if word.arg == "name")]
+        name = given[0].value if given and isinstance(given[0], ast.Constant) else None
+        if not isinstance(name, str) or name in spec.rolling:
+            continue
+        expected = "one of " + ", ".join(spec.rolling) if spec.rolling else "one that [features] declares"
+        hint = one_of(name, spec.rolling, f"add [features.{name}] to task.toml")
+        reader.mistakes.append(Mistake(file, node.lineno, f"feature '{name}'", expected, hint))
 
 
 def _walle_names(tree: ast.Module, modules: set[str]) -> Iterator[tuple[str, str]]:

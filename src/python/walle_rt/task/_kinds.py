@@ -143,6 +143,21 @@ def _scalar(value: Any) -> bool | int | float | str:
     raise Refused
 
 
+def window(most: int) -> Kind:
+    """A duration, read as (microseconds, 0), or a number, read as (0, number)."""
+    number = whole(1, most)
+
+    def read(value: Any) -> tuple[int, int]:
+        if not isinstance(value, str):
+            return 0, int(number.read(value))
+        us = _duration(value)
+        if us > 366 * 86_400_000_000:
+            raise Refused
+        return us, 0
+
+    return Kind(f'a duration up to 366d, as "7d" (s, m, h, d), or {number.expected}', read)
+
+
 SCALAR = Kind("true or false, a number or a text", _scalar)
 TEXT = Kind("a text", _text)
 YES = Kind("true or false", _yes)

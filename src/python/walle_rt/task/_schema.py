@@ -315,6 +315,30 @@ _APP = Table(
     },
 )
 
+ROLLING_KINDS = k.choice(*_core.task.ROLLING_KINDS)
+
+_ROLLING = Table(
+    "What is kept of the events of each key, for the code to look up with `walle.features.get` and the "
+    "application with `Device.features` ([features](../concepts/features.md)). The key is its name.",
+    {
+        "event": Key(
+            k.TEXT,
+            "which events count: one step of the trigger language, as `buy` or `buy[price > 10]`",
+        ),
+        "by": Key(k.listing(k.name("field"), "fields", 4), "fields of the event that make up a key"),
+        "aggregate": Key(ROLLING_KINDS, "of the events of a key that count"),
+        "value": Key(k.name("field"), "the field of numbers that it is of; not of a count", "", "none"),
+        "over": Key(k.window(16384), "how old they may be, or how many of the newest count"),
+        "keys": Key(
+            k.whole(1, 1 << 20),
+            "that are held in memory; those whose newest events are oldest give way, and are read from the "
+            "log when they are asked for",
+            4096,
+            "4096",
+        ),
+    },
+)
+
 ROOT = Table(
     "",
     {
@@ -396,6 +420,7 @@ ROOT = Table(
         "call": Named("What the application may ask.", k.name("function"), _CALL, most=32),
         "app": Named("What the code may ask of the application.", k.name("function"), _APP, most=32),
         "params": Named("What the code reads in `walle.params`.", k.name("function"), _PARAM, most=64),
+        "features": Named("What is kept of the events of keys.", k.name("function"), _ROLLING, most=32),
         "cloud": _CLOUD,
         "results": Named("Tables of results.", k.name("table"), _RESULTS, most=16),
         "egress": Named("Features that may leave.", k.name("feature"), _EGRESS, most=32),

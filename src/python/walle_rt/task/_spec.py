@@ -83,6 +83,29 @@ class ParamSpec:
 
 
 @dataclass(frozen=True)
+class RollingSpec:
+    """A feature that is kept per key, for ``walle.features.get``.
+
+    Attributes:
+        event: which events count, as one step of the trigger language.
+        by: fields that make up a key.
+        aggregate: "count", "sum", "mean", "min" or "max".
+        value: field of numbers; "": of a count.
+        over_us: how old the events may be; 0: by number.
+        over_events: how many of the newest count; 0: by time.
+        keys: that are held in memory at most.
+    """
+
+    event: str
+    by: tuple[str, ...]
+    aggregate: str
+    value: str = ""
+    over_us: int = 0
+    over_events: int = 0
+    keys: int = 4096
+
+
+@dataclass(frozen=True)
 class RetrySpec:
     """When a firing that the task's code failed is tried again.
 
@@ -169,6 +192,7 @@ class TaskSpec:
         breaker: failures in a row until the task is set aside.
         app: functions of the application that the code may call.
         params: what the code reads in walle.params, by name.
+        rolling: features kept per key, by name.
         retry: when a firing that failed is tried again.
         events: declarations by name.
         pages: that the triggers name.
@@ -222,6 +246,7 @@ class TaskSpec:
     retry: RetrySpec = field(default_factory=RetrySpec)
     params: dict[str, ParamSpec] = field(default_factory=dict)
     app: dict[str, AppSpec] = field(default_factory=dict)
+    rolling: dict[str, RollingSpec] = field(default_factory=dict)
 
     def catalog(self) -> Catalog:
         """The declared events, pages and states, beside what every catalogue has.
@@ -252,7 +277,9 @@ WHEN_FULL = ("coalesce", "drop_oldest", "drop_new")
 PAST = ("ignored", "warmed", "delivered")
 PHASES = ("preprocess", "execute", "postprocess")
 # Of TaskSpec's members, those that a manifest says in another form.
-_CONVERTED = {"triggers", "when_full", "past", "events", "cloud", "calls", "retry", "params", "app"}
+_CONVERTED = {
+    "triggers", "when_full", "past", "events", "cloud", "calls", "retry", "params", "app", "rolling",
+}  # fmt: skip
 
 
 def _plain() -> list[str]:
@@ -305,6 +332,20 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
     out["params"] = [
         (name, types.index(p.type), p.default, p.min, p.max, list(p.one_of))
         for name, p in spec.params.items()
+    ]
+    kinds = _core.task.ROLLING_KINDS
+    out["rolling"] = [
+        (
+            name,
+            r.event,
+            list(r.by),
+            kinds.index(r.aggregate),
+            r.value,
+            r.over_us,
+            r.over_events,
+            r.keys,
+        )
+        for name, r in spec.rolling.items()
     ]
     out["calls"] = [
         _function(name, call.arguments, call.returns, astuple(call.limits), call.keep, 0)
@@ -365,6 +406,10 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
         params={
             name: ParamSpec(types[of], default, low, high, tuple(choices))
             for name, of, default, low, high, choices in given["params"]
+        },
+        rolling={
+            name: RollingSpec(event, tuple(by), _core.task.ROLLING_KINDS[kind], *rest)
+            for name, event, by, kind, *rest in given["rolling"]
         },
         calls={
             name: CallSpec(

@@ -21,6 +21,7 @@ from ..stream import (
 from ..table import ColumnType
 from ._mistakes import one_of
 from ._read import Reader
+from ._rolling import rolling_specs
 from ._schema import PARAM_TYPES
 from ._schema import PHASES as SECTIONS
 from ._spec import (
@@ -90,7 +91,11 @@ def spec_of(reader: Reader) -> TaskSpec:
         if declared and module not in spec.host_calls:
             spec = replace(spec, host_calls=[*spec.host_calls, module])
     spec = replace(spec, cloud=_cloud(reader, spec), retry=_retry(reader))
-    spec.triggers.update(_triggers(reader, spec))
+    catalog = _catalog(reader, spec)
+    spec.triggers.update(_triggers(reader, spec, catalog))
+    spec.rolling.update(rolling_specs(reader, spec, catalog, lambda given: _near(given, spec)))
+    if spec.rolling and "walle.features" not in spec.host_calls:
+        spec = replace(spec, host_calls=[*spec.host_calls, "walle.features"])
     return spec
 
 
@@ -316,9 +321,8 @@ def _event(name: str, given: dict[str, Any]) -> EventDecl:
     return EventDecl(kind, fields)
 
 
-def _triggers(reader: Reader, spec: TaskSpec) -> dict[str, str]:
+def _triggers(reader: Reader, spec: TaskSpec, catalog: Catalog | None) -> dict[str, str]:
     """The triggers that parse, checked against what is declared and linted."""
-    catalog = _catalog(reader, spec)
     found = {}
     for name, text in reader.values["triggers"].items():
         where = ("triggers", name)
