@@ -129,6 +129,22 @@ def test_sending_no_rows_spends_nothing_and_writes_nothing(tmp_path: Path) -> No
     assert told["sent"] == [] and {line for _, line in told["log"]} == {"refused"}
 
 
+def test_features_are_kept_as_on_a_device(tmp_path: Path) -> None:
+    toml = TAPS.replace("{n = {", "{who = 'text', n = {")
+    toml += 'features.sum = {event = "tap", by = ["who"], aggregate = "sum", value = "n", over = "1m"}\n'
+    source = """
+import walle
+
+def main(event):
+    print(walle.features.get("sum", ["ann", "bob"]))
+"""
+    events = taps(NOON, NOON + MINUTE, NOON + MINUTE + 1)
+    for event, who in zip(events, ["ann", "ann", "bob"], strict=True):
+        event["contents"]["who"] = who
+    task = made(tmp_path / "t", toml, source, events)
+    assert [line for _, line in answer(task)["log"]] == ["[1, None]", "[3, None]", "[2, 3]"]
+
+
 def test_functions_of_a_file_stand_for_the_apps(tmp_path: Path) -> None:
     toml = TAPS + 'app.price = {arguments = ["int"], returns = "int"}\n'
     source = """
