@@ -462,6 +462,30 @@ def f():
 """,
         "[41]",
     ),
+    "a set whose items put others into it": (
+        """\
+class Same:
+    def __hash__(self): return 5
+    def __eq__(self, other):
+        global fills
+        if fills:
+            fills = False
+            s.add(Same())
+        return self is other
+def f():
+    global fills, s
+    fills = False
+    first = Same()
+    s = {first, Same(), Same()}
+    s.discard(first)
+    fills = True
+    s.add(Same())
+    counted = len(s), len(list(s))
+    while s: s.pop()
+    return counted
+""",
+        "[4, 4]",
+    ),
     "an alias whose items do not unpack": (
         """\
 class X:

@@ -673,4 +673,17 @@ wvm_next(PyObject *iterator)
 """,
         ),
     ),
+    *because(
+        "a comparison may fill the free slot that an item was to go into",
+        replace(
+            "Objects/setobject.c",
+            "    if (freeslot == NULL)\n        goto found_unused;\n",
+            """\
+    if (freeslot == NULL)
+        goto found_unused;
+    if (freeslot->hash != -1)
+        goto restart;
+""",
+        ),
+    ),
 ]
