@@ -284,7 +284,12 @@ py::dict check_params(const py::bytes& manifest, const py::dict& given) {
 py::bytes pack_params(const py::dict& given) {
   vm::Map sorted = *value_of(given.ptr()).get<vm::Map>();
   std::ranges::sort(sorted, {}, &vm::Map::value_type::first);
-  return sorted.empty() ? std::string() : encode_value(vm::Value(std::move(sorted))).value_or("");
+  if (sorted.empty()) return std::string();
+  const std::optional<std::string> packed = encode_value(vm::Value(std::move(sorted)));
+  if (packed) return *packed;
+  throw CoreError(argument_error("parameters with a tensor or more than 32 levels",
+                                 "a bool, int, float or text each", "[params] of a release",
+                                 "write plain values"));
 }
 
 }  // namespace

@@ -92,7 +92,10 @@ Deaths DeviceCore::adopt(const std::shared_ptr<const TaskVersion>& version, cons
   queue_.set_weight(*runner, FairQueue::weight_of(version->manifest.priority));
   Deaths deaths;
   InstalledTask fitting = entry;
-  Result<TaskFeatures> features = features_of(*processor_, version->manifest);  // prepare() had them
+  Result<TaskFeatures> features = features_of(*processor_, version->manifest);
+  if (!features.ok())  // prepare() had them: the catalogue has changed since
+    base::log(base::LogLevel::error,
+              "task '" + name + "' goes without its features: " + features.error().message());
   runner->replace(version, marks_->claim(name, entry.file, deaths), params_that_fit(*version, fitting),
                   features.ok() ? *std::move(features) : TaskFeatures());
   return deaths;
