@@ -7,7 +7,7 @@ of that, ``PackageShelf`` where packages are found.
 
 from ._answers import AnswerCounts, AnswerStore, Question
 from ._phase import CloudPhase, PhaseStats
-from ._runner import PackageShelf, Runner
+from ._runner import PackageShelf, Runner, content_of
 from ._trace import spans
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "PhaseStats",
     "Question",
     "Runner",
+    "content_of",
     "spans",
 ]

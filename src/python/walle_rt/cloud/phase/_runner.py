@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ... import _core
 from ...errors import Error, ResourceError, TaskError
 from ...task import TaskSpec
-from ...task._package import FileKind, Package
+from ...task._package import FileKind, Package, PackageFile
 from ...task._question import question_of
 from ...task._spec import CloudPhaseSpec
 from ...vm import VM, Isolate, LimitExceeded, Limits, TaskBundle
@@ -31,6 +31,21 @@ class PackageShelf(Protocol):
         """The file with this SHA-256; it is there, or reading it fails."""
 
 
+def content_of(shelf: PackageShelf, package: Package, file: PackageFile) -> bytes:
+    """A file of a package that was published.
+
+    Raises:
+        ResourceError: it is not there.
+    """
+    try:
+        return shelf.file(file.sha256).read_bytes()
+    except OSError as error:
+        raise ResourceError.of(
+            f"file '{file.name}' ({error.strerror})", "a file that was uploaded", package.path,
+            "publish the version again",
+        ) from error  # fmt: skip
+
+
 class LoadedTask:
     """What the server runs of one package, loaded."""
 
@@ -45,13 +60,7 @@ class LoadedTask:
         parts: dict[str, bytes] = {}
         code = b""
         for file in package.files:
-            try:
-                data = shelf.file(file.sha256).read_bytes()
-            except OSError as error:
-                raise ResourceError.of(
-                    f"file '{file.name}' ({error.strerror})", "a file that was uploaded", package.path,
-                    "publish the version again",
-                ) from error  # fmt: skip
+            data = content_of(shelf, package, file)
             if file.name == _core.package.CLOUD_CODE:
                 code = data
             elif file.kind is not FileKind.CODE:

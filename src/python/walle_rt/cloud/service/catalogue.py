@@ -13,6 +13,7 @@ from ...errors import ArgumentError, ResourceError
 from ...task._package import Package
 from ..model.audit import append
 from ..model.tables import Scenario, Version
+from ..phase import content_of
 from ..release import Params
 from ..trust import Version as Listed
 from .state import ServerState
@@ -161,14 +162,7 @@ class PublishedPackages:
         """
         package = Package.from_bytes(self.manifest(digest))
         (said,) = [file for file in package.files if file.name == _core.package.MANIFEST]
-        try:
-            manifest = self.file(said.sha256).read_bytes()
-        except OSError as error:
-            raise ResourceError.of(
-                f"file '{said.name}' ({error.strerror})", "a file that was uploaded", package.path,
-                "publish the version again",
-            ) from error  # fmt: skip
-        return _core.task.check_params(manifest, given)
+        return _core.task.check_params(content_of(self, package, said), given)
 
     def file(self, digest: str) -> Path:
         """Where the file with this digest lies."""
