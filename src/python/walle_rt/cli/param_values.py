@@ -59,12 +59,15 @@ def _tables(text: str) -> Iterable[str]:
 
 
 def _toml(value: str) -> str:
-    """As it stands where it is a bool or a number, else as a text."""
+    """Of a bool, a number or a text in quotes itself, else of a text: one line, whatever it holds."""
     try:
-        kept = tomllib.loads(f"value = {value}")["value"]
+        read = tomllib.loads(f"value = {value}")
     except tomllib.TOMLDecodeError:
-        return json.dumps(value)
-    return value if isinstance(kept, bool | int | float | str) else json.dumps(value)
+        read = {}
+    kept = read.get("value", value)
+    if len(read) != 1 or not isinstance(kept, bool | int | float | str):
+        kept = value
+    return repr(kept) if isinstance(kept, float) else json.dumps(kept, ensure_ascii=False)
 
 
 def _value(kind: str, name: str, text: str) -> Value:
