@@ -119,7 +119,7 @@ struct Manifest {
   CloudPhaseSpec cloud;
   std::vector<CallSpec> calls;  // their functions differ
   std::vector<ParamSpec> params;
-  std::vector<CallSpec> app;  // functions of the application that the code may call
+  std::vector<CallSpec> app;                 // functions of the application that the code may call
   std::vector<stream::RollingSpec> rolling;  // features kept per key: walle.features
 };
 
