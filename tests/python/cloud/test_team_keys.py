@@ -39,7 +39,8 @@ class Team:
         told = self.local.done("GET", "/scenarios/shop/role")
         assert told["keyids"] == [self.first["keyid"]] and not told["held"]
         path = f"shop/rank/rank-{version}.walp"
-        return next_role(told["role"], path, manifest, [self.keys], told["keyids"], self.now(), DAYS)
+        given = (told["role"], path, manifest, [self.keys], told["keyids"])
+        return next_role(*given, self.now(), DAYS, told["named"])
 
     def upload(self, version: str) -> bytes:
         manifest, blobs = packed(version)

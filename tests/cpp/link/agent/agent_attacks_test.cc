@@ -40,6 +40,20 @@ TEST_F(Attacks, AChoiceThatItsScenarioDoesNotListIsRefused) {
   expect_told("NotAuthentic");
 }
 
+TEST_F(Attacks, TheWayBackToWhatItVerifiedItselfNeedsNobodysList) {
+  direct({publish("1.1.0")});
+  expect_settled();
+  EXPECT_EQ(host->version("rank"), "1.1.0");
+  repository->roles["shop"].targets.clear();
+  sign();
+  PlanRelease back = good;
+  back.id = "back";
+  direct({back});
+  expect_settled();
+  EXPECT_EQ(host->version("rank"), "1.0.0");
+  EXPECT_TRUE(reports().empty() || reports().back().error_type != "NotAuthentic");
+}
+
 TEST_F(Attacks, APathOfTheDirectorsOwnIsRefused) {
   PlanRelease stolen = publish("1.1.0");
   const std::string manifest = repository->roles["shop"].targets[stolen.path];

@@ -11,6 +11,7 @@ docs/concepts/release.md tells how it fits together, docs/reference/release-poli
 
 from ..._core.policy import Plan
 from .controller import Controller
+from .named import NAMING, behind, named
 from .policy import Policy
 from .ramp import Guard, Ramp
 from .release import Package, Params, Release, State, Wish, read_wish, write_plan
@@ -19,6 +20,7 @@ from .store import Store
 from .trial import Claim, Counts, Trial
 
 __all__ = [
+    "NAMING",
     "Claim",
     "Controller",
     "Counts",
@@ -34,6 +36,8 @@ __all__ = [
     "Store",
     "Trial",
     "Wish",
+    "behind",
+    "named",
     "pack_reports",
     "read_wish",
     "unpack_reports",

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from ...errors import ArgumentError
+from .named import behind
 from .policy import Policy
 from .release import LIVE, Package, Release, State, Wish, write_plan
 from .reports import Report
@@ -97,6 +98,10 @@ class Controller:
             self._trials[release_id] = Trial(release, self._store)
         return self._trials[release_id]
 
+    def behind(self, release_id: str) -> Release | None:
+        """What a rollback of this one goes back to; None where nothing before it was full."""
+        return behind(self.release(release_id), self._releases.values())
+
     def kills(self) -> list[tuple[str, str]]:
         """(scenario, task) of all that is killed."""
         return sorted(self._kills)
@@ -178,20 +183,13 @@ class Controller:
             ArgumentError: there was none; `kill` the task instead.
         """
         release = self._may(release_id, "roll back")
-        before = [
-            other
-            for other in self._of_task(release)
-            if other.number < release.number
-            and other.state in (State.FULL, State.RETIRED)
-            and other.content != release.content
-        ]
-        if not before:
+        old = self.behind(release_id)
+        if old is None:
             self._refuse(
                 f"release '{release_id}', before which nothing was full",
                 "an older one to go back to",
-                f"walle release kill {release.package.scenario}/{release.package.task}",
+                f"take the task off every device: walle release kill {release_id}",
             )
-        old = max(before, key=lambda other: other.number)
         number = max(self._releases[key].number for key in self._releases) + 1
         made = replace(
             release,

@@ -64,8 +64,8 @@ def publish(
         known = _find(state, scenario, task, version)
         if known is not None:
             if known.sha256 == hashlib.sha256(manifest).hexdigest():
-                if signed is not None:
-                    state.repository.accept(scenario, signed, {known.path: manifest})
+                # Listed anew where it has dropped out meanwhile.
+                _list(state, scenario, task, version, manifest, signed)
                 return known
             raise ArgumentError.of(
                 "other bytes than it was published with", "a version of its own", where, "raise the version"

@@ -150,7 +150,7 @@ class ServerTarget:
         reply = self._api.get(f"{self._at}/role")
         path = names.package_path(self._scenario, task, version)
         given = (reply["role"], path, manifest, self._keys, reply["keyids"])
-        signed = next_role(*given, datetime.now(UTC), Expiry().scenario)
+        signed = next_role(*given, datetime.now(UTC), Expiry().scenario, reply["named"])
         self._api.put(f"{at}/signed", {"manifest": base64.b64encode(manifest).decode(), "role": signed})
 
 

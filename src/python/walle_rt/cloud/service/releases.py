@@ -27,6 +27,7 @@ from .. import metrics
 from ..model.tables import Counter, Device, Epoch, RampPoint, ReportDetail
 from ..release import Controller, Package, Params, Plan, Report, State, Wish, read_wish, unpack_reports
 from .catalogue import PublishedPackages, find_version
+from .listing import list_again
 from .release_store import DatabaseStore
 from .state import ServerState
 
@@ -86,8 +87,9 @@ class ReleaseService:
             wish = replace(
                 wish, params=PublishedPackages(self._state).fitting_params(row.sha256, wish.params)
             )
-        with self._transaction(by) as now:
+        with self._state.signing, self._transaction(by) as now:
             self._refuse_second(package)
+            list_again(self._state.repository, package)
             made = self._controller.draft(wish, package, by, now)
             self._controller.start(made.id, by, now)
         self._state.wake()
@@ -99,20 +101,31 @@ class ReleaseService:
         Raises:
             ArgumentError: the release is in no state for that.
         """
+        if act == "rollback":
+            number = self._roll_back(number, reason, by)
+        else:
+            self._change(number, act, reason, by)
+        self._state.wake()
+        return number
+
+    def _roll_back(self, number: str, reason: str, by: str) -> str:
+        with self._state.signing, self._transaction(by) as now:
+            old = self._controller.behind(number)
+            if old is not None:
+                list_again(self._state.repository, old.package)
+            return self._controller.roll_back(number, by, now, reason).id
+
+    def _change(self, number: str, act: str, reason: str, by: str) -> None:
         with self._transaction(by) as now:
             package = self._controller.release(number).package
             if act in ("kill", "revive"):
                 self._urgent = self._urgent or act == "kill"
                 change = self._controller.kill if act == "kill" else self._controller.revive
                 change(package.scenario, package.task, by, now, reason)
-            elif act == "rollback":
-                number = self._controller.roll_back(number, by, now, reason).id
             elif act in ("pause", "halt"):
                 getattr(self._controller, act)(number, by, now, reason)
             else:
                 getattr(self._controller, act)(number, by, now)
-        self._state.wake()
-        return number
 
     def _refuse_second(self, package: Package) -> None:
         """Before anything of the new release is written."""

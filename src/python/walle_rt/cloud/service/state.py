@@ -34,6 +34,7 @@ from ..model.audit import append
 from ..model.tables import Operator, Scenario
 from ..trust import KeyFolder, TaskRepository
 from ..trust.authority import DEVICE_DAYS, Authority
+from .listing import named_paths
 
 FIRST_OPERATOR = "admin"
 _SIGN_AGAIN = timedelta(hours=8)  # of the timestamp's day: a weekend's outage of two nights is told in time
@@ -120,7 +121,9 @@ class ServerState:
         scenarios = folder / "keys" / "scenarios"
         names = sorted(f.name for f in scenarios.iterdir()) if scenarios.is_dir() else []
         keys = [self._keys("online"), self._keys("offline"), *(self._keys(f"scenarios/{n}") for n in names)]
-        opened = TaskRepository(folder / "repository", keys, now=self.utc)
+        opened = TaskRepository(
+            folder / "repository", keys, now=self.utc, named=lambda name: named_paths(self.database, name)
+        )
         metadata = folder / "repository" / "metadata"
         if not (metadata / "timestamp.json").is_file():
             # A process that died while it made the repository left a root that nothing stands on: nobody has

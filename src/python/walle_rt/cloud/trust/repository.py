@@ -25,13 +25,15 @@ from tuf.api.metadata import (
 from tuf.api.serialization.json import JSONSerializer
 
 from ..._core import names
+from ..._core.policy import Plan
 from ...errors import ArgumentError, ResourceError
 from ...whole_files import write_whole
-from . import team
+from . import retention, team
 from .files import only_writer
 from .keys import KeyFolder, Scheme
 
 DIRECTOR = "director"
+PLAN = f"{DIRECTOR}/plan.wale"
 _TOP = ("root", "timestamp", "snapshot", "targets")
 
 
@@ -73,6 +75,8 @@ class TaskRepository:
             keys or scenarios change.
         expiry: how long signatures count.
         now: the clock, in UTC.
+        named: of a scenario, the paths of versions that something can name: they stay listed. What the
+            director's files name stays in any case.
     """
 
     def __init__(
@@ -82,12 +86,14 @@ class TaskRepository:
         *,
         expiry: Expiry | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        named: Callable[[str], Iterable[str]] = lambda scenario: (),
     ) -> None:
         """Open a repository that exists, or one that ``create()`` is about to make."""
         self.folder = Path(folder)
         self._keys = tuple(keys)
         self._expiry = expiry or Expiry()
         self._now = now
+        self._named = named
 
     # -- what it is made of --------------------------------------------------------------------------------
 
@@ -217,12 +223,14 @@ class TaskRepository:
                 "signed role",
                 "sign it with walle task publish --keys",
             ) from None
-        team.check_next(before, made.signed, scenario, contents, self._now(), self._expiry.scenario)
+        team.check_next(
+            before, made.signed, scenario, contents, self._now(), self._expiry.scenario, self.named(scenario)
+        )
 
     def publish(self, scenario: str, task: str, version: str, content: bytes) -> Version:
-        """List one version of a task; the oldest beyond the last three drops out of the list.
+        """List one version of a task; what is neither named nor among the last three drops out of the list.
 
-        The same bytes a second time change nothing. Needs the scenario's key.
+        The same bytes a second time change nothing while they are listed. Needs the scenario's key.
 
         Raises:
             ArgumentError: a name or version that is none; a version that was published with other bytes, even
@@ -237,10 +245,61 @@ class TaskRepository:
             self._refuse_other_bytes(path, digest)
             if path in role.signed.targets:
                 return _version(role.signed.targets[path])
-            target = team.add_version(role.signed, path, content)
+            named = self.named(scenario)
+            self._list_named(role, named)
+            target = retention.add_version(role.signed, path, content, named)
             write_whole(self._blob(path, digest), content)
             self._commit({scenario: self._bumped(role, scenario)})
             return _version(target)
+
+    def named(self, scenario: str) -> frozenset[str]:
+        """The paths of versions that stay listed, because something can name them."""
+        names_now = [path for path in self._directed() if path.startswith(f"{scenario}/")]
+        return frozenset([*self._named(scenario), *names_now])
+
+    def lists(self, scenario: str, path: str) -> bool:
+        """Whether a scenario lists this path."""
+        return path in self._load_scenario(scenario).signed.targets
+
+    def list_again(self, scenario: str, path: str) -> bool:
+        """List a version that was published, for as long as it is named; False where it is listed.
+
+        Needs the scenario's key where it is not.
+
+        Raises:
+            ArgumentError: never published, or the scenario's key is not here.
+        """
+        with only_writer(self.folder):
+            role = self._load_scenario(scenario)
+            if path in role.signed.targets:
+                return False
+            if not self._list_named(role, [path]):
+                raise ArgumentError.of(f"'{path}'", "a version that was published", "repository", "publish it")
+            self._list_named(role, self.named(scenario))
+            self._commit({scenario: self._bumped(role, scenario)})
+            return True
+
+    def _list_named(self, role: Any, paths: Iterable[str]) -> int:
+        """Put what is named and not listed back into a role, as it was published; how many."""
+        added = 0
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            found = list((self.folder / "targets" / folder).glob(f"*.{name}"))
+            if path not in role.signed.targets and found:
+                retention.add_named(role.signed, path, found[0].read_bytes())
+                added += 1
+        return added
+
+    def _directed(self) -> list[str]:
+        """What the director's files name now: the plan of releases, and lists of choices."""
+        found: list[str] = []
+        for path, target in self._load(DIRECTOR).signed.targets.items():
+            content = self._blob(path, target.hashes["sha256"]).read_bytes()
+            if path == PLAN:
+                found += [str(release["path"]) for release in Plan(content).releases]
+            else:
+                found += json.loads(content)["choices"].values()
+        return found
 
     def direct(self, name: str, choices: Mapping[str, str]) -> None:
         """Sign what devices should run now: a task's path for each slot. Needs the director's key alone.
@@ -269,15 +328,14 @@ class TaskRepository:
             self._commit({DIRECTOR: self._bumped(director, DIRECTOR)})
 
     def direct_plan(self, plan: bytes) -> None:
-        """Sign the plan of releases as the target ``director/plan.wale``. Needs the director's key alone.
+        """Sign the plan of releases as the target `PLAN`. Needs the director's key alone.
 
         What it names is not looked up here: a device takes a package only where its scenario's role lists it.
         """
         with only_writer(self.folder):
             director = self._load(DIRECTOR)
-            path = f"{DIRECTOR}/plan.wale"
-            director.signed.targets[path] = TargetFile.from_data(path, plan, ["sha256"])
-            write_whole(self._blob(path, hashlib.sha256(plan).hexdigest()), plan)
+            director.signed.targets[PLAN] = TargetFile.from_data(PLAN, plan, ["sha256"])
+            write_whole(self._blob(PLAN, hashlib.sha256(plan).hexdigest()), plan)
             self._commit({DIRECTOR: self._bumped(director, DIRECTOR)})
 
     def versions(self, scenario: str, task: str) -> list[Version]:
@@ -539,4 +597,4 @@ class TaskRepository:
 
 
 def _version(target: Any) -> Version:
-    return Version(target.path, target.hashes["sha256"], target.length, team.number(target))
+    return Version(target.path, target.hashes["sha256"], target.length, retention.number(target))

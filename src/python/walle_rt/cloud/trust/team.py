@@ -9,41 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from securesystemslib.signer import Key
 from tuf.api.exceptions import RepositoryError
-from tuf.api.metadata import Metadata, TargetFile, Targets
+from tuf.api.metadata import Metadata, Targets
 from tuf.api.serialization.json import JSONSerializer
 
 from ..._core import names
 from ...errors import ArgumentError
+from . import retention
 from .keys import KeyFolder, Scheme
 
-KEPT_VERSIONS = 3  # of a task: more would make every refresh larger, and nobody rolls back further at once
 MOST_ROLE = 256 * 1024  # bytes of a signed role
 _SCHEMES = ("ed25519", "ecdsa-sha2-nistp256", "rsassa-pss-sha256")  # that devices verify
-
-
-def add_version(targets: Any, path: str, content: bytes) -> Any:
-    """List a file in a role; of its task the oldest beyond the last three drop out. Returns the target."""
-    if path in targets.targets:
-        return targets.targets[path]
-    task = path.split("/")[1]
-    listed = {other: number(target) for other, target in targets.targets.items() if f"/{task}/" in other}
-    for old in sorted(listed, key=lambda each: listed[each])[: max(0, len(listed) - KEPT_VERSIONS + 1)]:
-        del targets.targets[old]
-    target: Any = TargetFile.from_data(path, content, ["sha256"])
-    target.unrecognized_fields["custom"] = {"n": 1 + max(listed.values(), default=0)}
-    targets.targets[path] = target
-    return target
-
-
-def number(target: Any) -> int:
-    """The place of a version among those of its task, as it was published."""
-    return int(target.unrecognized_fields.get("custom", {}).get("n", 0))
 
 
 def first_role(folder: KeyFolder, scheme: Scheme, now: datetime, days: int) -> dict[str, Any]:
@@ -57,15 +38,17 @@ def first_role(folder: KeyFolder, scheme: Scheme, now: datetime, days: int) -> d
 
 def next_role(
     current: str, path: str, content: bytes, keys: Iterable[KeyFolder], keyids: Iterable[str],
-    now: datetime, days: int,
+    now: datetime, days: int, named: Collection[str] = (),
 ) -> str:  # fmt: skip
     """The role with one more version, signed. Of a version that is listed the signature is made anew.
+
+    ``named`` are the paths that stay listed, because something can name them.
 
     Raises:
         ArgumentError: no key of the role in ``keys``; bytes that are no role; other bytes than are listed.
     """
     metadata = read_role(current.encode())
-    target = add_version(metadata.signed, path, content)
+    target = retention.add_version(metadata.signed, path, content, named)
     if target.hashes.get("sha256") != hashlib.sha256(content).hexdigest():
         raise ArgumentError.of(
             f"'{path}' with other bytes than it was published with", "a version of its own", path,
@@ -123,9 +106,11 @@ def read_key(keyid: str, given: Mapping[str, Any]) -> Any:
 
 
 def check_next(
-    before: Any, made: Any, scenario: str, contents: Mapping[str, bytes], now: datetime, days: int
-) -> None:
-    """Whether ``made`` may follow ``before``: one version on, and nothing new in it but ``contents``.
+    before: Any, made: Any, scenario: str, contents: Mapping[str, bytes], now: datetime, days: int,
+    named: Collection[str] = (),
+) -> None:  # fmt: skip
+    """Whether ``made`` may follow ``before``: one version on, nothing new in it but ``contents``, and nothing
+    of what is ``named`` left out.
 
     Raises:
         ArgumentError: it may not.
@@ -143,7 +128,7 @@ def check_next(
         found = names.package_names(path)
         if found is None or found[0] != scenario:
             raise _refused(f"'{path[:100]}'", f"{scenario}/TASK/TASK-VERSION.walp")
-        tasks[found[1]] = tasks.get(found[1], 0) + 1
+        tasks[found[1]] = tasks.get(found[1], 0) + (path not in named)
         if path in before.targets:
             if target.to_dict() != before.targets[path].to_dict():
                 raise _refused(
@@ -153,8 +138,14 @@ def check_next(
             raise _refused(f"'{path}', which was not sent along", "the version that is published")
         else:
             target_is(target, contents[path])
-    if any(count > KEPT_VERSIONS for count in tasks.values()):
-        raise _refused("more versions of a task", f"at most {KEPT_VERSIONS}")
+    if any(count > retention.NEWEST for count in tasks.values()):
+        raise _refused("more versions of a task", f"at most {retention.NEWEST}, and those that are named")
+    for path in named:
+        if path in before.targets and path not in made.targets:
+            raise _refused(
+                f"a role without '{path}'", "every version that a release can name",
+                "fetch the role and what it must list, and sign anew",
+            )  # fmt: skip
 
 
 def target_is(target: Any, content: bytes) -> None:

@@ -39,11 +39,13 @@ class TeamKey(BaseModel):
 
 
 class SignedRole(BaseModel):
-    """A scenario's role as it is signed; ``held``: whether the server signs it."""
+    """A scenario's role as it is signed; ``held``: whether the server signs it; ``named``: what it must go on
+    listing."""
 
     role: str
     keyids: list[str]
     held: bool
+    named: list[str]
 
 
 class SignedVersion(BaseModel):
@@ -175,7 +177,7 @@ async def publish_version(
 def show_role(scenario: ScenarioName, _: Author, state: State) -> SignedRole:
     """The scenario's signed role, to list a version in and to sign anew."""
     role, keyids, held = state.repository.role(scenario)
-    return SignedRole(role=role, keyids=keyids, held=held)
+    return SignedRole(role=role, keyids=keyids, held=held, named=sorted(state.repository.named(scenario)))
 
 
 @router.put("/scenarios/{scenario}/tasks/{task}/versions/{version}/signed")
