@@ -107,7 +107,7 @@ class NothingPublished:
     def manifest(self, digest: str) -> bytes:
         raise ResourceError(f"no package {digest}")
 
-    def file(self, digest: str) -> Path:
+    def file(self, scenario: str, digest: str) -> Path:
         raise ResourceError(f"no file {digest}")
 
 

@@ -113,7 +113,7 @@ class FolderShelf:
         folder.mkdir(parents=True, exist_ok=True)
 
     def publish(self, packed: PackedTask) -> None:
-        for digest, data in {**packed.blobs, packed.digest: packed.manifest}.items():
+        for digest, data in {**packed.blobs, **packed.cloud_blobs, packed.digest: packed.whole}.items():
             (self.folder / digest).write_bytes(data)
 
     def manifest(self, digest: str) -> bytes:
@@ -122,7 +122,7 @@ class FolderShelf:
         except FileNotFoundError:
             raise ResourceError.of("no package", "one", "shelf", "publish it") from None
 
-    def file(self, digest: str) -> Path:
+    def file(self, scenario: str, digest: str) -> Path:
         return self.folder / digest
 
 

@@ -28,7 +28,7 @@ from walle_rt.cloud.broker import find_mosquitto
 from walle_rt.cloud.phase import AnswerStore, spans
 from walle_rt.device import Answer, Device
 from walle_rt.device._tunnel import Tunnel
-from walle_rt.task._package import FileKind, PackedTask
+from walle_rt.task._package import FileKind, Package, PackedTask
 from walle_rt.vm import VM, library_path
 
 try:
@@ -75,8 +75,7 @@ class Cloud:
         blobs = self.folder / "blobs" / packed.digest
         blobs.mkdir(parents=True, exist_ok=True)
         for file in packed.package.files:
-            if file.kind is not FileKind.CLOUD:
-                (blobs / file.sha256).write_bytes(packed.blobs[file.sha256])
+            (blobs / file.sha256).write_bytes(packed.blobs[file.sha256])
         device.install_package(packed.manifest, blobs)
 
     def tunnel(self, device: Device, name: str) -> Tunnel:
@@ -121,13 +120,15 @@ def test_what_the_device_asks_is_answered_by_the_other_half_once(cloud: Cloud) -
 
 
 def test_devices_do_not_have_what_the_server_alone_runs_with(cloud: Cloud) -> None:
-    kinds = {file.name: file.kind for file in cloud.packed.package.files}
+    whole = Package.from_bytes(cloud.packed.whole)
+    kinds = {file.name: file.kind for file in whole.files}
     assert kinds["large.bin"] is FileKind.CLOUD and kinds[".walle/cloud"] is FileKind.CLOUD
     assert kinds["doubt.graph"] is FileKind.RESOURCE
     cloud.device("d-1")
     parts = {path.name for path in (cloud.folder / "devices" / "d-1").rglob("*")}
-    lacking = {f.sha256 for f in cloud.packed.package.files if f.kind is FileKind.CLOUD}
-    assert not parts & lacking
+    lacking = {f.sha256 for f in whole.files if f.kind is FileKind.CLOUD}
+    assert not parts & lacking and set(cloud.packed.cloud_blobs) == lacking
+    assert not any(bytes.fromhex(digest) in cloud.packed.manifest for digest in lacking), "nor are they told"
     assert cloud.packed.package.ram_bytes < (32 << 20) + 20_000
 
 

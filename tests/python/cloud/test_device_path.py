@@ -41,6 +41,8 @@ def test_blobs_whole_and_in_parts(local: LocalServer) -> None:
     assert upload(local).status_code == 204
     assert upload(local).status_code == 204
     assert local.done("POST", "/scenarios/shop/blobs/missing", json={"digests": [DIGEST]})["digests"] == []
+    assert local.ask("GET", f"/v1/blobs/{DIGEST}").status_code == 404, "of no version yet"
+    local.state.stores.give_devices("shop", [DIGEST])
     whole = local.ask("GET", f"/v1/blobs/{DIGEST}")
     assert whole.content == CONTENT and whole.headers["etag"] == f'"{DIGEST}"'
     size = len(CONTENT)
@@ -90,9 +92,9 @@ def test_uploads_that_are_refused(local: LocalServer) -> None:
     assert upload_chunks(local, endless()).status_code == 413
     assert upload(local, b"x" * 2_000_000).status_code == 204  # the limit is part of what is taken
     assert local.ask("POST", "/api/v1/login", json={"name": "x" * 300_000, "password": ""}).status_code == 413
-    blobs = local.state.settings.folder / "blobs"
-    assert list((blobs / ".uploads").iterdir()) == []
-    assert DIGEST not in local.state.blobs
+    blobs = local.state.team_blobs("shop")
+    assert list((blobs.folder / ".uploads").iterdir()) == []
+    assert DIGEST not in blobs
 
 
 def upload_chunks(local: LocalServer, chunks: Any) -> Any:

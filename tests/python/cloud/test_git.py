@@ -49,7 +49,7 @@ class Served:
 
     def __init__(self, folder: Path, blobs: BlobStore) -> None:
         self.folder, self.blobs = folder, blobs
-        self.app = GitApp(folder, authorize, blobs)
+        self.app = GitApp(folder, authorize, lambda _: blobs)
         self.port = 0
 
     def mounted(self, environ: dict[str, Any], start: Any) -> Any:

@@ -74,7 +74,7 @@ def checked(story: Story, folder: Path, trusting: Trusting) -> None:
         manifest = trusting.read(f"shop/rank/rank-{version}.walp")
         assert manifest is not None and hashlib.sha256(manifest).hexdigest() == story.published[version]
     blobs = folder / "blobs"
-    for file in blobs.glob("[0-9a-f][0-9a-f]/*"):
+    for file in [*blobs.glob("[0-9a-f][0-9a-f]/*"), *blobs.glob("teams/*/[0-9a-f][0-9a-f]/*")]:
         assert hashlib.sha256(file.read_bytes()).hexdigest() == file.name
     for release, state in rows.items():  # what a kill left half way does not stand in the way
         if state == "gray":

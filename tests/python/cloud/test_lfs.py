@@ -119,7 +119,7 @@ def test_plain_git_lfs(local: LocalServer, tmp_path: Path) -> None:
         assert done.returncode == code, done.stderr
         return done.stdout
 
-    local.state.blobs.put(content)
+    local.state.team_blobs("shop").put(content)
     with listening(local) as url:
         files = {"model.bin": Pointer.to(content).to_bytes(), "task.toml": b"[task]\n"}
         edition = Edition("rank", "1.0.0", "0" * 64, files, "first", Author("ada", "ada@example.com"))
@@ -137,6 +137,6 @@ def test_plain_git_lfs(local: LocalServer, tmp_path: Path) -> None:
         who = ("-c", "user.name=ada", "-c", "user.email=ada@example.com")
         git(*who, "commit", "-q", "-m", "more", folder=clone)
         git("push", "-q", "origin", "rank", folder=clone)
-        assert local.state.blobs.read(hashlib.sha256(more).hexdigest()) == more
+        assert local.state.team_blobs("shop").read(hashlib.sha256(more).hexdigest()) == more
         git("clone", "-q", "-b", "rank", there, "second")
         assert (tmp_path / "second" / "more.bin").read_bytes() == more

@@ -22,7 +22,7 @@ from small_cloud import SmallCloud
 
 from walle_rt import ArgumentError, NetworkError, _core
 from walle_rt.device import Device
-from walle_rt.task._package import FileKind
+from walle_rt.task._package import FileKind, Package
 
 CODE = "a-code-of-one-device"
 BROKEN = "def main(event):\n    raise KeyError(event['fields']['name'])\n"
@@ -59,9 +59,9 @@ def test_what_the_server_alone_runs_with_is_not_fetched(
     assert device.pull().tasks["asker"].version == "1.0.0"
     assert "asker" in device.tasks()
     asked = {path.rpartition("/")[2] for path in cloud.asked if path.startswith("/v1/blobs/")}
-    files = packed.package.files
+    files = Package.from_bytes(packed.whole).files
     assert asked == {f.sha256 for f in files if f.kind is not FileKind.CLOUD}
-    assert len(asked) == len(files) - 2
+    assert len(asked) == len(files) - 2 and asked == {f.sha256 for f in packed.package.files}
 
 
 @pytest.mark.parametrize("transport", ["python", "libcurl"])

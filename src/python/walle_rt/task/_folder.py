@@ -102,7 +102,7 @@ class Task:
         blobs = {hashlib.sha256(data).hexdigest(): data for _, data, _ in parts}
         files = [PackageFile(n, hashlib.sha256(d).hexdigest(), len(d), k) for n, d, k in parts]
         spec = self.spec
-        has_model = any(data.startswith(WALLE_MAGIC) for _, data, _ in parts)
+        has_model = any(data.startswith(WALLE_MAGIC) for _, data, kind in parts if kind is not FileKind.CLOUD)
         package = Package(
             scenario=scenario,
             task=spec.name,
@@ -115,7 +115,7 @@ class Task:
             imports=sorted(spec.imports),
             files=files,
         )
-        return PackedTask(package, package.to_bytes(), blobs)
+        return PackedTask.of(package, blobs)
 
     def _cloud_parts(self, vm: VM) -> list[tuple[str, bytes, FileKind]]:
         """What the server alone gets: the code of its half, and files that task.toml keeps from devices."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,10 @@ class Package:
         """Where a repository lists it."""
         return _core.names.package_path(self.scenario, self.task, self.version)
 
+    def for_devices(self) -> Package:
+        """What devices are told of it: without the files that the server alone runs with."""
+        return replace(self, files=[file for file in self.files if file.kind is not FileKind.CLOUD])
+
     def to_bytes(self) -> bytes:
         """The manifest; equal packages give equal bytes on every machine.
 
@@ -89,17 +93,29 @@ class Package:
 
 @dataclass(frozen=True)
 class PackedTask:
-    """A package with the bytes of its files.
+    """A package with the bytes of its files: what devices get, and what the server alone does.
 
     Attributes:
-        package: what the manifest says.
-        manifest: its bytes: what is signed.
-        blobs: {SHA-256 in hexadecimal: bytes} of every file; what files share is there once.
+        package: what the manifest says; it names no file of the server's half.
+        manifest: its bytes: what is signed, and what devices are told.
+        blobs: {SHA-256 in hexadecimal: bytes} of every file for devices; what files share is there once.
+        whole: the manifest that names the server's files, too; the same bytes where there are none.
+        cloud_blobs: as ``blobs``, of what the server alone gets.
     """
 
     package: Package
     manifest: bytes
     blobs: dict[str, bytes]
+    whole: bytes
+    cloud_blobs: dict[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, package: Package, contents: dict[str, bytes]) -> PackedTask:
+        """Take a package with all of its files apart; ``contents`` has them by their SHA-256."""
+        public = package.for_devices()
+        blobs = {file.sha256: contents[file.sha256] for file in public.files}
+        rest = {digest: content for digest, content in contents.items() if digest not in blobs}
+        return cls(public, public.to_bytes(), blobs, package.to_bytes(), rest)
 
     @property
     def digest(self) -> str:
@@ -109,8 +125,8 @@ class PackedTask:
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write ``<task>-<version>.walp``, and each file as ``blobs/<SHA-256>``; returns the manifest's path.
 
-        Files that are there are left alone, so that tasks packed into one folder share them. The manifest
-        comes last: what it names is there.
+        It is what devices get: nothing of the server's half is in it. Files that are there are left alone, so
+        that tasks packed into one folder share them. The manifest comes last: what it names is there.
 
         Raises:
             ResourceError: the folder cannot be written.

@@ -2,5 +2,6 @@
 
 from ._ranges import one_range
 from ._store import BlobStore, Part
+from ._stores import Stores
 
-__all__ = ["BlobStore", "Part", "one_range"]
+__all__ = ["BlobStore", "Part", "Stores", "one_range"]

@@ -115,6 +115,31 @@ class BlobStore:
         """Begin to receive the blob of this digest."""
         return Upload(self, self._uploads / secrets.token_hex(16), digest)
 
+    def take(self, other: BlobStore, digest: str) -> None:
+        """Have a blob of another store: the same file under a second name, a copy where that cannot be.
+
+        Raises:
+            ArgumentError: the other store does not have it.
+            ResourceError: a copy that does not fit.
+        """
+        if digest in self:
+            return
+        other.size(digest)
+        draft, target = self._uploads / secrets.token_hex(16), self.path(digest)
+        try:
+            os.link(other.path(digest), draft)
+        except OSError:  # another file system, or one without links
+            with self.receive(digest) as upload:
+                for chunk in other.chunks(digest):
+                    upload.write(chunk)
+                upload.keep()
+            return
+        target.parent.mkdir(exist_ok=True)
+        draft.replace(target)
+        draft.unlink(missing_ok=True)  # it stays where both are names of one file already
+        _sync(target.parent)
+        _sync(self.folder)
+
     def _room(self) -> int:
         """Bytes that the next blob may have."""
         if self.most_bytes is None:

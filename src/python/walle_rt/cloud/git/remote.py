@@ -15,7 +15,7 @@ from dulwich.repo import Repo
 
 from ...errors import ArgumentError, NetworkError
 from .repository import Author, ScenarioRepository, make_commit, make_tag
-from .rules import RefusedError, package_of
+from .rules import RefusedError, package_of, whole_of
 
 _TIMEOUT_S = 60.0
 
@@ -28,6 +28,7 @@ class Edition:
         task: its name.
         version: semantic version.
         package: package digest, in hexadecimal.
+        whole: that of the manifest with the server's files; empty where it has none.
         files: of the task's folder, by name.
         message: of the commit.
         author: of commit and tag.
@@ -39,13 +40,14 @@ class Edition:
     files: Mapping[str, bytes]
     message: str
     author: Author
+    whole: str = ""
 
 
 class GitTarget(Protocol):
     """Where versions are published to."""
 
-    def published(self, task: str, version: str) -> str | None:
-        """The package digest of a version, in hexadecimal; None where it was not published."""
+    def published(self, task: str, version: str) -> tuple[str, str] | None:
+        """Package digest of a version and that with the server's files; None: it was not published."""
 
     def publish(self, edition: Edition) -> str:
         """Put the files on the branch and name that the version, both or none; returns the commit's id."""
@@ -58,16 +60,17 @@ class LocalGit:
         """Keep it."""
         self._repository = repository
 
-    def published(self, task: str, version: str) -> str | None:
+    def published(self, task: str, version: str) -> tuple[str, str] | None:
         """As GitTarget says."""
         found = self._repository.version(task, version)
-        return found.package if found else None
+        return (found.package, found.whole) if found else None
 
     def publish(self, edition: Edition) -> str:
         """As GitTarget says; a process that dies between the two is continued by asking once more."""
         repository, author = self._repository, edition.author
         commit = repository.commit(edition.task, edition.files, edition.message, author)
-        repository.tag(edition.task, edition.version, edition.package, commit, author)
+        version = edition.task, edition.version, edition.package
+        repository.tag(*version, commit, author, edition.whole)
         return commit.decode()
 
 
@@ -88,14 +91,14 @@ class HttpGit:
             base, username="token", password=token, quiet=True, timeout=_TIMEOUT_S
         )
 
-    def published(self, task: str, version: str) -> str | None:
+    def published(self, task: str, version: str) -> tuple[str, str] | None:
         """As GitTarget says."""
         with self._told(), _scratch() as repo:
             tag = self._refs().get(f"refs/tags/{task}/{version}".encode())
             if tag is None:
                 return None
             self._fetch(repo, tag)
-            return package_of(repo[tag])
+            return package_of(repo[tag]), whole_of(repo[tag])
 
     def publish(self, edition: Edition) -> str:
         """As GitTarget says, in one push."""
@@ -105,7 +108,8 @@ class HttpGit:
             if tip is not None:
                 self._fetch(repo, tip)
             commit = make_commit(repo, tip, edition.files, edition.message, edition.author)
-            tag = make_tag(repo, edition.task, edition.version, edition.package, commit, edition.author)
+            version = edition.task, edition.version, edition.package
+            tag = make_tag(repo, *version, commit, edition.author, edition.whole)
             wanted = {branch: commit, f"refs/tags/{edition.task}/{edition.version}".encode(): tag}
             # All or none: a tag alone would be a version that no branch has.
             result = self._client.send_pack(

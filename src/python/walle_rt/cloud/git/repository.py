@@ -23,7 +23,7 @@ from ..._core import names
 from ...errors import ResourceError
 from ..blobs import BlobStore
 from .pointers import LARGEST_FILE, Pointer
-from .rules import NOTHING, RefusedError, check_name, check_update, package_of, task_of, version_of
+from .rules import NOTHING, RefusedError, check_name, check_update, package_of, task_of, version_of, whole_of
 
 _FILE = 0o100644
 _MOST_PUSH = 64 << 20  # bytes of one push: files over 64 KiB are not in it
@@ -55,6 +55,7 @@ class PublishedVersion:
         task: whose it is.
         version: semantic version.
         package: package digest, SHA-256 in hexadecimal.
+        whole: that of the manifest with the server's files; empty where it has none.
         commit: id of the commit that it was made from.
         by: who published it.
         seconds: since 1970, when.
@@ -63,6 +64,7 @@ class PublishedVersion:
     task: str
     version: str
     package: str
+    whole: str
     commit: str
     by: str
     seconds: int
@@ -152,14 +154,16 @@ class ScenarioRepository:
                 self._set(f"refs/heads/{task}".encode(), tip or NOTHING, made)
         return made
 
-    def tag(self, task: str, version: str, package: str, commit: bytes, author: Author) -> None:
+    def tag(
+        self, task: str, version: str, package: str, commit: bytes, author: Author, whole: str = ""
+    ) -> None:
         """Name a commit a version.
 
         Raises:
             RefusedError: the version was published.
         """
         with self.writing():
-            made = make_tag(self.repo, task, version, package, commit, author)
+            made = make_tag(self.repo, task, version, package, commit, author, whole)
             ref = f"refs/tags/{task}/{version}".encode()
             self._set(ref, self.repo.get_refs().get(ref, NOTHING), made)
 
@@ -247,12 +251,15 @@ def make_commit(
     return bytes(commit.id)
 
 
-def make_tag(repo: Any, task: str, version: str, package: str, commit: bytes, author: Author) -> bytes:
+def make_tag(
+    repo: Any, task: str, version: str, package: str, commit: bytes, author: Author, whole: str = ""
+) -> bytes:
     """The tag object of a version."""
     tag: Any = Tag()
     tag.name, tag.object = f"{task}/{version}".encode(), (Commit, commit)
     tag.tagger, tag.tag_time, tag.tag_timezone = author.to_bytes(), int(time.time()), 0
-    tag.message = f"{task} {version}\n\npackage sha256:{package}\n".encode()
+    said = f"package sha256:{package}\n" + (f"whole sha256:{whole}\n" if whole else "")
+    tag.message = f"{task} {version}\n\n{said}".encode()
     _add(repo, [tag])
     return bytes(tag.id)
 
@@ -291,7 +298,8 @@ def _names(ref: bytes, task: str) -> bool:
 def _version(tag: Any) -> PublishedVersion:
     task, _, version = tag.name.decode().partition("/")
     by = (tag.tagger or b"").decode(errors="replace")
-    return PublishedVersion(task, version, package_of(tag), tag.object[1].decode(), by, tag.tag_time or 0)
+    digests = package_of(tag), whole_of(tag)
+    return PublishedVersion(task, version, *digests, tag.object[1].decode(), by, tag.tag_time or 0)
 
 
 def _path(folder: Path | str, scenario: str) -> Path:

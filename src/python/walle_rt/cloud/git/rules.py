@@ -19,7 +19,7 @@ MOST_FILES = 4096  # of one version
 MOST_COMMITS = 10_000  # of one push
 TASK_FILE = b"task.toml"
 _HEADS, _TAGS = b"refs/heads/", b"refs/tags/"
-_PACKAGE = b"package sha256:"
+_PACKAGE, _WHOLE = b"package sha256:", b"whole sha256:"
 _FILE_MODES = (0o100644, 0o100755)
 _MOST_DEPTH = 32  # of folders
 
@@ -68,9 +68,18 @@ def version_of(ref: bytes) -> tuple[str, str] | None:
 
 def package_of(tag: Any) -> str:
     """The package digest that a version's tag says, in hexadecimal; empty where it says none."""
+    return _digest_of(tag, _PACKAGE)
+
+
+def whole_of(tag: Any) -> str:
+    """The digest of the manifest with the server's files that a version's tag says; empty: it has none."""
+    return _digest_of(tag, _WHOLE)
+
+
+def _digest_of(tag: Any, label: bytes) -> str:
     for line in (tag.message or b"").split(b"\n"):
-        digest = line.removeprefix(_PACKAGE)
-        if line.startswith(_PACKAGE) and names.valid("sha256", digest):
+        digest = line.removeprefix(label)
+        if line.startswith(label) and names.valid("sha256", digest):
             return str(digest.decode())
     return ""
 

@@ -17,7 +17,7 @@ from dulwich.server import Backend
 from dulwich.web import HTTPGitApplication
 
 from ..._core import names
-from ...errors import Error, ResourceError
+from ...errors import ArgumentError, Error, ResourceError
 from ..blobs import BlobStore
 from . import lfs
 from .body import TooLargeError, body_of
@@ -25,6 +25,7 @@ from .repository import ScenarioRepository
 
 Environ = dict[str, Any]
 Start = Callable[..., Any]
+Blobs = Callable[[str], BlobStore]  # of a scenario
 # What may somebody do: called with the request, the scenario and whether it writes; the status of the answer,
 # 200 for yes.
 Authorize = Callable[[Environ, str, bool], int]
@@ -64,7 +65,7 @@ class GitApp:
         folder: of all scenarios.
         authorize: called with the WSGI environment, the scenario and whether the request pushes; returns 200,
             401, 403 or 404.
-        blobs: where large files lie; None: pointers are not looked at.
+        blobs: where the large files of a scenario lie; None: pointers are not looked at.
         mounted: the path before a scenario's, which addresses in answers need.
         https: whether clients come by https, however the request looks here.
     """
@@ -73,7 +74,7 @@ class GitApp:
         self,
         folder: Path | str,
         authorize: Authorize,
-        blobs: BlobStore | None = None,
+        blobs: Blobs | None = None,
         mounted: str = "",
         https: bool = False,
     ) -> None:
@@ -94,7 +95,7 @@ class GitApp:
         if status != 200:
             return _refuse(start_response, status)
         if service == _BLOB:
-            return self._blob(environ, path.removeprefix(_BLOB), start_response)
+            return self._blob(environ, scenario, path.removeprefix(_BLOB), start_response)
         if service == "git-receive-pack" and environ["REQUEST_METHOD"] == "POST":
             return self._receive(environ, scenario, start_response)
         return self._serve(environ, body_of(environ, _MOST_BODY), start_response)
@@ -104,25 +105,32 @@ class GitApp:
         with tempfile.TemporaryFile() as spooled:
             try:
                 shutil.copyfileobj(body_of(environ, _MOST_BODY), spooled)
-                repository = ScenarioRepository(self._folder, scenario, self._blobs)
+                repository = ScenarioRepository(self._folder, scenario, self._blobs_of(scenario))
             except TooLargeError:
                 yield from _refuse(start_response, 413)
                 return
             except (GitProtocolError, AssertionError, ValueError):
                 yield from _refuse(start_response, 400)
                 return
-            except ResourceError:
+            except (ArgumentError, ResourceError):
                 yield from _refuse(start_response, 404)
                 return
             spooled.seek(0)
             with repository.writing():
                 yield from self._serve(environ, spooled, start_response)
 
-    def _blob(self, environ: Environ, digest: str, start_response: Start) -> Iterable[bytes]:
+    def _blobs_of(self, scenario: str) -> BlobStore | None:
+        return None if self._blobs is None else self._blobs(scenario)
+
+    def _blob(self, environ: Environ, scenario: str, digest: str, start_response: Start) -> Iterable[bytes]:
         """The file that a pointer stands for, or a range of it."""
-        if self._blobs is None or digest not in self._blobs:
+        try:
+            blobs = self._blobs_of(scenario)
+        except ArgumentError:  # no such scenario
+            blobs = None
+        if blobs is None or digest not in blobs:
             return _refuse(start_response, 404)
-        part = self._blobs.part(
+        part = blobs.part(
             digest,
             range_=environ.get("HTTP_RANGE", ""),
             if_range=environ.get("HTTP_IF_RANGE", ""),
@@ -130,7 +138,7 @@ class GitApp:
         )
         headers = {"Content-Type": "application/octet-stream", **part.headers}
         start_response(f"{part.status} {_REASONS[part.status]}", list(headers.items()))
-        return self._blobs.chunks(digest, part.start, part.stop)
+        return blobs.chunks(digest, part.start, part.stop)
 
     def _lfs(self, environ: Environ, scenario: str, called: str, start_response: Start) -> Iterable[bytes]:
         """A request of ``git lfs``."""
@@ -140,6 +148,8 @@ class GitApp:
             status, answer = error.status, {"message": str(error)}
         except TooLargeError:
             status, answer = 413, {"message": "a body that is too large"}
+        except ArgumentError:  # no such scenario
+            status, answer = 404, {}
         if status in (401, 403, 404):
             return _refuse(start_response, status)
         content = json.dumps(answer).encode()
@@ -153,8 +163,9 @@ class GitApp:
         if called != lfs.BATCH:
             status = self._authorize(environ, scenario, True)
             if status == 200:
-                body = body_of(environ, self._blobs.most_blob_bytes)
-                lfs.store(self._blobs, called.rpartition("/")[2], iter(partial(body.read, _CHUNK), b""))
+                blobs = self._blobs(scenario)
+                body = body_of(environ, blobs.most_blob_bytes)
+                lfs.store(blobs, called.rpartition("/")[2], iter(partial(body.read, _CHUNK), b""))
             return status, {}
         status = self._authorize(environ, scenario, False)  # before anything is read
         if status != 200:
@@ -166,7 +177,7 @@ class GitApp:
         scheme = "https" if self._https else environ["wsgi.url_scheme"]
         base = f"{scheme}://{environ.get('HTTP_HOST', '')}{self._mounted}/{scenario}.git"
         header = {"Authorization": str(environ.get("HTTP_AUTHORIZATION", ""))}
-        return 200, lfs.answer_batch(given, self._blobs, base, header)
+        return 200, lfs.answer_batch(given, self._blobs(scenario), base, header)
 
     def _serve(self, environ: Environ, body: Any, start_response: Start) -> Iterable[bytes]:
         plain = {**environ, "wsgi.input": body, "CONTENT_LENGTH": ""}
@@ -224,7 +235,7 @@ class _Reply:
 class _Scenarios(Backend):
     """Repositories by the path of the request."""
 
-    def __init__(self, folder: Path, blobs: BlobStore | None) -> None:
+    def __init__(self, folder: Path, blobs: Blobs | None) -> None:
         self._folder, self._blobs = folder, blobs
 
     def open_repository(self, path: Any) -> Any:
@@ -232,7 +243,9 @@ class _Scenarios(Backend):
         name = (path.decode() if isinstance(path, bytes) else str(path)).strip("/")
         if not name.endswith(".git"):
             raise NotGitRepository(name)
-        return ScenarioRepository(self._folder, name.removesuffix(".git"), self._blobs).repo
+        scenario = name.removesuffix(".git")
+        blobs = None if self._blobs is None else self._blobs(scenario)
+        return ScenarioRepository(self._folder, scenario, blobs).repo
 
 
 def _service(environ: Environ, called: str) -> str:

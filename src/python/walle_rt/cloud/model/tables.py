@@ -92,6 +92,9 @@ class Version(Base):
     path: Mapped[str] = mapped_column(String(300))  # the target of the trust
     sha256: Mapped[str] = mapped_column(_DIGEST)
     size: Mapped[int] = mapped_column(BigInteger)
+    whole: Mapped[str | None] = mapped_column(
+        _DIGEST
+    )  # of the manifest with the server's files; None: no half
     by: Mapped[str] = mapped_column(_LOGIN)
     created: Mapped[float] = mapped_column(Double)
 

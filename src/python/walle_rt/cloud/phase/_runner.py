@@ -25,10 +25,14 @@ class PackageShelf(Protocol):
     """Where packages that were published are found."""
 
     def manifest(self, digest: str) -> bytes:
-        """The manifest with this SHA-256; ResourceError where no such version was published."""
+        """The manifest, the server's files in it, of the package with this SHA-256.
 
-    def file(self, digest: str) -> Path:
-        """The file with this SHA-256; it is there, or reading it fails."""
+        Raises:
+            ResourceError: no such version was published.
+        """
+
+    def file(self, scenario: str, digest: str) -> Path:
+        """The file of this scenario with this SHA-256; it is there, or reading it fails."""
 
 
 def content_of(shelf: PackageShelf, package: Package, file: PackageFile) -> bytes:
@@ -38,7 +42,7 @@ def content_of(shelf: PackageShelf, package: Package, file: PackageFile) -> byte
         ResourceError: it is not there.
     """
     try:
-        return shelf.file(file.sha256).read_bytes()
+        return shelf.file(package.scenario, file.sha256).read_bytes()
     except OSError as error:
         raise ResourceError.of(
             f"file '{file.name}' ({error.strerror})", "a file that was uploaded", package.path,

@@ -11,8 +11,9 @@ from ... import _core
 from ..._core import names
 from ...errors import ArgumentError, ResourceError
 from ...task._package import Package
+from ..blobs import BlobStore
 from ..model.audit import append
-from ..model.tables import Scenario, Version
+from ..model.tables import Version
 from ..phase import content_of
 from ..release import Params
 from ..trust import Version as Listed
@@ -26,13 +27,15 @@ def publish(
     scenario: str,
     task: str,
     version: str,
-    manifest: bytes,
+    whole: bytes,
     by: str,
     signed: bytes | None = None,
 ) -> Version:
     """Check a package against its manifest, list it in the trust, note it.
 
-    ``signed`` is the scenario's role with the version in it, where the team has signed it by itself.
+    ``whole`` names the files of the server's half, too; it stays with the team, and the one without them is
+    what is listed. ``signed`` is the scenario's role with the version in it, where the team has signed it by
+    itself.
 
     A process that dies behind the trust leaves a version that is authentic and that nobody released;
     publishing the same bytes again completes it.
@@ -43,7 +46,9 @@ def publish(
         ResourceError: files that were not uploaded.
     """
     where = f"{scenario}/{task} {version}"
-    package = Package.from_bytes(manifest)
+    package = Package.from_bytes(whole)
+    public = package.for_devices()
+    manifest = whole if public == package else public.to_bytes()
     named = (package.scenario, package.task, package.version)
     if named != (scenario, task, version):
         raise ArgumentError.of(
@@ -52,7 +57,8 @@ def publish(
             "publish",
             "publish under the names that the package was packed with",
         )
-    missing = [file.name for file in package.files if not _whole(state, file.sha256, file.size)]
+    mine = state.team_blobs(scenario)
+    missing = [file.name for file in package.files if not _is_there(mine, file.sha256, file.size)]
     if missing:
         raise ResourceError.of(
             f"{len(missing)} files that are not there, or of another size ('{missing[0]}')",
@@ -60,17 +66,18 @@ def publish(
             where,
             "upload them first",
         )
+    with_cloud = None if manifest == whole else mine.put(whole)
     with state.signing:
         known = _find(state, scenario, task, version)
         if known is not None:
-            if known.sha256 == hashlib.sha256(manifest).hexdigest():
+            if (known.sha256, known.whole) == (hashlib.sha256(manifest).hexdigest(), with_cloud):
                 # Listed anew where it has dropped out meanwhile.
                 _list(state, scenario, task, version, manifest, signed)
                 return known
             raise ArgumentError.of(
                 "other bytes than it was published with", "a version of its own", where, "raise the version"
             )
-        _need_scenario(state, scenario)
+        state.stores.give_devices(scenario, (file.sha256 for file in public.files))
         listed = _list(state, scenario, task, version, manifest, signed)
         row = Version(
             scenario=scenario,
@@ -79,13 +86,15 @@ def publish(
             path=listed.path,
             sha256=listed.sha256,
             size=listed.size,
+            whole=with_cloud,
             by=by,
             created=state.now(),
         )
         with state.database.writing() as session:
             session.add(row)
             session.flush()
-            append(session, state.now(), by, "version.publish", where, {"sha256": listed.sha256})
+            detail = {"sha256": listed.sha256} | ({"whole": with_cloud} if with_cloud else {})
+            append(session, state.now(), by, "version.publish", where, detail)
         return row
 
 
@@ -129,7 +138,7 @@ class PublishedPackages:
         self._state = state
 
     def manifest(self, digest: str) -> bytes:
-        """The manifest with this digest.
+        """The manifest of the package with this digest, the server's files in it.
 
         Raises:
             ResourceError: no version has it, or its file is gone.
@@ -143,6 +152,8 @@ class PublishedPackages:
             )  # fmt: skip
         folder, _, name = row.path.rpartition("/")
         path = self._state.settings.folder / "repository" / "targets" / folder / f"{digest}.{name}"
+        if row.whole is not None:
+            path = self.file(row.scenario, row.whole)
         try:
             return path.read_bytes()
         except OSError as error:
@@ -164,9 +175,9 @@ class PublishedPackages:
         (said,) = [file for file in package.files if file.name == _core.package.MANIFEST]
         return _core.task.check_params(content_of(self, package, said), given)
 
-    def file(self, digest: str) -> Path:
-        """Where the file with this digest lies."""
-        return self._state.blobs.path(digest)
+    def file(self, scenario: str, digest: str) -> Path:
+        """Where a file of a scenario's team lies."""
+        return self._state.team_blobs(scenario).path(digest)
 
 
 def _find(state: ServerState, scenario: str, task: str, version: str) -> Version | None:
@@ -175,14 +186,6 @@ def _find(state: ServerState, scenario: str, task: str, version: str) -> Version
         return session.scalars(select(Version).where(*same)).first()
 
 
-def _need_scenario(state: ServerState, scenario: str) -> None:
-    with state.database.reading() as session:
-        if session.get(Scenario, scenario) is None:
-            raise ArgumentError.of(
-                f"scenario '{scenario}'", "one that was added", "publish", "ask an administrator to add it"
-            )
-
-
-def _whole(state: ServerState, digest: str, size: int) -> bool:
-    path = state.blobs.path(digest)
+def _is_there(blobs: BlobStore, digest: str, size: int) -> bool:
+    path = blobs.path(digest)
     return path.is_file() and path.stat().st_size == size

@@ -18,8 +18,8 @@ from dulwich.config import StackedConfig
 from ..._core import names
 from ...errors import ArgumentError, ResourceError
 from ...task import Task
-from ...task._package import Package
-from ..blobs import BlobStore
+from ...task._package import Package, PackedTask
+from ..blobs import Stores
 from ..git import LARGEST_FILE, Author, Pointer, ScenarioRepository
 from ..git.remote import Edition, GitTarget, HttpGit, LocalGit
 from ..trust import Expiry, KeyFolder, TaskRepository, next_role
@@ -61,15 +61,16 @@ class Target(Protocol):
     def download(self, digest: str) -> bytes:
         """A file that was stored."""
 
-    def list_version(self, task: str, version: str, manifest: bytes) -> None:
+    def list_version(self, packed: PackedTask) -> None:
         """Make a version authentic: devices may be told to run it from then on."""
 
 
 class FolderTarget:
-    """A folder that any web server may hand out, and one's own keys: without a companion server.
+    """A folder of which any web server may hand parts out, and one's own keys: without a companion server.
 
-    ``blobs/`` holds files by digest, ``git/`` the repositories, ``repository/`` the signed metadata, made by
-    ``walle keys init`` and ``walle keys scenario``.
+    ``blobs/`` holds what devices get, by digest, and ``repository/`` the signed metadata, made by ``walle
+    keys init`` and ``walle keys scenario``: these two are for everybody. ``git/`` has the repositories and
+    ``teams/`` all files that were uploaded, those of the server's halves too: they stay with their teams.
 
     Args:
         folder: of the three.
@@ -91,7 +92,8 @@ class FolderTarget:
             raise ArgumentError.of(
                 f"scenario '{scenario}'", "one that was added", f"'{root}'", "add it: walle keys scenario"
             )
-        self._blobs = BlobStore(root / "blobs")
+        self._stores = Stores(root / "blobs", root / "teams")
+        self._blobs = self._stores.team(scenario)
         (root / "git").mkdir(exist_ok=True)
         self.git: GitTarget = LocalGit(ScenarioRepository.create(root / "git", scenario, self._blobs))
 
@@ -109,9 +111,11 @@ class FolderTarget:
         """As Target says."""
         return self._blobs.read(digest)
 
-    def list_version(self, task: str, version: str, manifest: bytes) -> None:
+    def list_version(self, packed: PackedTask) -> None:
         """As Target says."""
-        self._trust.publish(self._scenario, task, version, manifest)
+        self._stores.give_devices(self._scenario, packed.blobs)
+        package = packed.package
+        self._trust.publish(self._scenario, package.task, package.version, packed.manifest)
 
 
 class ServerTarget:
@@ -141,17 +145,18 @@ class ServerTarget:
         """As Target says."""
         return self._git.blob(digest)
 
-    def list_version(self, task: str, version: str, manifest: bytes) -> None:
+    def list_version(self, packed: PackedTask) -> None:
         """As Target says."""
-        at = f"{self._at}/tasks/{task}/versions/{version}"
+        package = packed.package
+        at = f"{self._at}/tasks/{package.task}/versions/{package.version}"
         if not self._keys:
-            self._api.put_bytes(at, manifest)
+            self._api.put_bytes(at, packed.whole)
             return
         reply = self._api.get(f"{self._at}/role")
-        path = names.package_path(self._scenario, task, version)
-        given = (reply["role"], path, manifest, self._keys, reply["keyids"])
+        path = names.package_path(self._scenario, package.task, package.version)
+        given = (reply["role"], path, packed.manifest, self._keys, reply["keyids"])
         signed = next_role(*given, datetime.now(UTC), Expiry().scenario, reply["named"])
-        self._api.put(f"{at}/signed", {"manifest": base64.b64encode(manifest).decode(), "role": signed})
+        self._api.put(f"{at}/signed", {"manifest": base64.b64encode(packed.whole).decode(), "role": signed})
 
 
 def _git_url(api: Api, scenario: str) -> str:
@@ -163,7 +168,7 @@ class Published:
     """What publishing came to.
 
     Attributes:
-        package: what the manifest says.
+        package: what was published, the server's files too.
         digest: the package digest, in hexadecimal.
         commit: id of the commit that the version names; empty where it was published before.
         uploaded: files that were not there, by digest: bytes.
@@ -193,22 +198,24 @@ def publish(
     packed = Task(folder).pack(scenario)
     package, where = packed.package, f"{scenario}/{packed.package.task} {packed.package.version}"
     before = target.git.published(package.task, package.version)
-    if before not in (None, packed.digest):
+    whole = hashlib.sha256(packed.whole).hexdigest() if packed.whole != packed.manifest else ""
+    if before is not None and before != (packed.digest, whole):
+        digests = whole or packed.digest, before[1] or before[0]
         raise ArgumentError.of(
-            f"package {packed.digest[:16]}... for a version that was published as {before[:16]}...",
+            f"package {digests[0][:16]}... for a version that was published as {digests[1][:16]}...",
             "a version of its own for other bytes",
             where,
             "raise task.version in task.toml",
         )
     large = {hashlib.sha256(data).hexdigest(): data for data in files.values() if len(data) > LARGEST_FILE}
-    uploaded = _upload(target, {**large, **packed.blobs})
+    uploaded = _upload(target, {**large, **packed.blobs, **packed.cloud_blobs})
     commit = ""
     if before is None:
         text = message or f"{package.task} {package.version}"
-        edition = Edition(package.task, package.version, packed.digest, files, text, author)
+        edition = Edition(package.task, package.version, packed.digest, files, text, author, whole)
         commit = target.git.publish(edition)
-    target.list_version(package.task, package.version, packed.manifest)
-    return Published(package, packed.digest, commit, uploaded)
+    target.list_version(packed)
+    return Published(Package.from_bytes(packed.whole), packed.digest, commit, uploaded)
 
 
 def folder_files(folder: Path | str) -> dict[str, bytes]:

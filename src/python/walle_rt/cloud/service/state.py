@@ -3,7 +3,8 @@
 walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
 features.db     what devices have sent
 retention.toml  how long that is kept; yours to write
-blobs/          files of packages by digest
+blobs/          files of packages by digest: what devices get
+blobs/teams     per scenario, all that its team has uploaded
 repository/     signed metadata and targets, as devices read them
 keys/offline    root and targets: move them away after the set-up
 keys/online     snapshot, timestamp and director
@@ -26,7 +27,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from ...errors import ArgumentError, ResourceError
-from ..blobs import BlobStore
+from ..blobs import BlobStore, Stores
 from ..git import ScenarioRepository
 from ..model import Database
 from ..model.accounts import add_operator, hash_password, new_password
@@ -96,7 +97,8 @@ class ServerState:
         try:
             self.database = Database(settings.database)
             self.database.migrate()
-            self.blobs = BlobStore(folder / "blobs", most_blob_bytes=settings.max_upload)
+            blobs, most = folder / "blobs", settings.max_upload
+            self.stores = Stores(blobs, blobs / "teams", most_blob_bytes=most)
             self.authority = Authority(folder / "keys" / "ca", settings.device_days)
             self.repository = self._open_repository()
             self._first_operator()
@@ -179,13 +181,26 @@ class ServerState:
                     given = (str(team["keyid"]), team["key"], str(team["role"]).encode())
                     self.repository.add_team_scenario(name, *given)
             (self.settings.folder / "git").mkdir(exist_ok=True)
-            ScenarioRepository.create(self.settings.folder / "git", name, self.blobs)
+            ScenarioRepository.create(self.settings.folder / "git", name, self.stores.team(name))
             with self.database.writing() as session:
                 session.add(Scenario(name=name, created=self.now()))
                 session.flush()
                 append(
                     session, self.now(), by, "scenario.add", name, {"key": team["keyid"]} if team else None
                 )
+
+    def team_blobs(self, scenario: str) -> BlobStore:
+        """What the team of a scenario has uploaded; nobody else is served from it.
+
+        Raises:
+            ArgumentError: no such scenario.
+        """
+        with self.database.reading() as session:
+            if session.get(Scenario, scenario) is None:
+                raise ArgumentError.of(
+                    f"scenario '{scenario}'", "one that was added", "blobs", "ask an administrator to add it"
+                )
+        return self.stores.team(scenario)
 
     def _need_offline_keys(self) -> None:
         if not any(keyid in self._keys("offline") for keyid in self.repository.keyids("targets")):

@@ -1,12 +1,13 @@
 """The devices' path, as plain ASGI: a request costs a third of what it costs through FastAPI.
 
     GET  /v1/tuf/metadata/<file>, /v1/tuf/targets/<path>   signed metadata and targets
-    GET  /v1/blobs/<SHA-256>                                files of packages, with Range and ETag
+    GET  /v1/blobs/<SHA-256>                                files that devices get, with Range and ETag
     GET  /v1/device                                         204; X-Walle-Up where the device should come
     POST /v1/reports                                        a batch of reports, from an enrolled device
     POST /v1/enrol                                          a certificate for a code, or for the old key
 
 Metadata and files need no proof of who asks: their digests are signed, and caches of others may hold them.
+So nothing lies there but what published versions have for devices (``blobs/_stores.py``).
 Replies to a request with ``X-Walle`` carry ``X-Walle-Up``, too.
 """
 
@@ -56,7 +57,7 @@ class DevicePath:
             send = self._telling(send, header)
         if method in ("GET", "HEAD"):
             if digest := _named(path, _BLOBS, lambda name: names.valid("sha256", name)):
-                await self._file(scope, send, self._state.blobs.path(digest), f'"{digest}"', FOREVER)
+                await self._file(scope, send, self._state.stores.devices.path(digest), f'"{digest}"', FOREVER)
             elif file := _named(path, _METADATA, _is_metadata):
                 cache = FOREVER if file[0].isdigit() else NEVER
                 await self._file(scope, send, self._repository / "metadata" / file, "", cache)

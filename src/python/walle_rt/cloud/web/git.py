@@ -34,6 +34,8 @@ def git_app(state: Server) -> App:
         return 200 if held is not None and held >= least and not person.one_time else 403
 
     settings = state.settings
-    served: Any = GitApp(settings.folder / "git", authorize, state.blobs, PREFIX[:-1], settings.public_https)
+    served: Any = GitApp(
+        settings.folder / "git", authorize, state.team_blobs, PREFIX[:-1], settings.public_https
+    )
     app: Any = WSGIMiddleware(served, workers=_THREADS)
     return cast(App, app)

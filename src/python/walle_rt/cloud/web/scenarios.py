@@ -49,7 +49,8 @@ class SignedRole(BaseModel):
 
 
 class SignedVersion(BaseModel):
-    """A manifest (base64) and the role that lists it, signed by the scenario's team."""
+    """A manifest (base64) with the server's files, and the role that lists the one without them, signed by
+    the scenario's team."""
 
     manifest: Annotated[bytes, Field(max_length=2 * MOST_MANIFEST)]
     role: str = Field(max_length=MOST_ROLE)
@@ -136,8 +137,9 @@ def list_versions(scenario: ScenarioName, task: TaskName, _: Viewer, state: Stat
 
 @router.post("/scenarios/{scenario}/blobs/missing")
 def missing_blobs(scenario: ScenarioName, given: Digests, _: Author, state: State) -> Digests:
-    """Those of the digests whose files the server does not have."""
-    return Digests(digests=[digest for digest in given.digests if digest not in state.blobs])
+    """Those of the digests whose files the scenario's team has not uploaded, whoever else has."""
+    mine = state.team_blobs(scenario)
+    return Digests(digests=[digest for digest in given.digests if digest not in mine])
 
 
 @router.put("/scenarios/{scenario}/blobs/{digest}", status_code=204, openapi_extra=_BYTES)
@@ -145,7 +147,8 @@ async def upload_blob(
     scenario: ScenarioName, digest: Digest, request: Request, _: Author, state: State
 ) -> None:
     """A file of a package; a second time changes nothing."""
-    upload = await run_in_threadpool(state.blobs.receive, digest)
+    mine = await run_in_threadpool(state.team_blobs, scenario)
+    upload = await run_in_threadpool(mine.receive, digest)
     try:
         async for chunk in request.stream():
             upload.write(chunk)  # into the page cache: waits for the disk only where it cannot keep up
@@ -164,7 +167,9 @@ async def publish_version(
     person: Author,
     state: State,
 ) -> VersionRow:
-    """Publish a version: the body is its manifest (.walp), whose files were uploaded before.
+    """Publish a version: the body is its manifest, whose files were uploaded before.
+
+    It names the files of the server's half, too; devices get the manifest that does not.
 
     The same bytes a second time change nothing; other bytes are refused for ever.
     """
