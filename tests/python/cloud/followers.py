@@ -42,9 +42,7 @@ class InProcess:
     def __init__(self, local: LocalServer) -> None:
         self._local = local
 
-    def get(
-        self, url: str, start: int, headers: list[tuple[str, str]], sink: Callable[[bytes], None]
-    ) -> int:
+    def get(self, url: str, start: int, headers: list[tuple[str, str]], sink: Callable[[bytes], None]) -> int:
         wanted = dict(headers)
         if start:
             wanted["Range"] = f"bytes={start}-"

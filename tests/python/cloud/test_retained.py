@@ -120,7 +120,7 @@ def do_something(local: LocalServer, rng: random.Random, n: int) -> None:
         publish(local, f"1.{n}.0")
     elif choice == "start":
         rows = local.done("GET", "/scenarios/shop/tasks/rank/versions")
-        where = f'[release]\npolicy = \'os == "{rng.choice(_PLATFORMS)}"\'\n'
+        where = f"[release]\npolicy = 'os == \"{rng.choice(_PLATFORMS)}\"'\n"
         given = {"task": "rank", "version": rng.choice(rows)["version"]}
         text = EVERYBODY + (where if rng.random() < 0.5 else "")
         local.done("POST", "/scenarios/shop/releases", json={**given, "policy": text})

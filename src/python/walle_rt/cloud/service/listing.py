@@ -25,7 +25,8 @@ def named_paths(database: Database, scenario: str) -> frozenset[str]:
     chosen = select(Row.body).where(Row.scenario == scenario, Row.state.in_([str(each) for each in NAMING]))
     with database.reading() as session:
         bodies = session.scalars(chosen).all()
-    return frozenset(package.path for package in named(Release.from_dict(json.loads(each)) for each in bodies))
+    releases = [Release.from_dict(json.loads(body)) for body in bodies]
+    return frozenset(package.path for package in named(releases))
 
 
 def list_again(repository: TaskRepository, package: Package) -> None:

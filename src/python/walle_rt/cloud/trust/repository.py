@@ -274,7 +274,12 @@ class TaskRepository:
             if path in role.signed.targets:
                 return False
             if not self._list_named(role, [path]):
-                raise ArgumentError.of(f"'{path}'", "a version that was published", "repository", "publish it")
+                raise ArgumentError.of(
+                    f"'{path}'",
+                    "a version that was published",
+                    "repository",
+                    "publish it: walle task publish",
+                )
             self._list_named(role, self.named(scenario))
             self._commit({scenario: self._bumped(role, scenario)})
             return True
