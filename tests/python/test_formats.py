@@ -572,11 +572,11 @@ def test_processor(tmp_path: Path) -> None:
     _number, content = mirrored(tmp_path / "processor.wals", b"PROC")
     r = Reader(content)
     text = r.text
-    assert r.take("IBQ") == (2, 0, 3)
+    assert r.take("IBQ") == (3, 0, 3)
     session, page_instance, order = r.take("QQQ")
     local, changes, tasks = r.take("qII")
     assert (session, page_instance, order, tasks) == (1, 0, 3, 1) and (local, changes) == (0, 0)
-    assert (text(), r.take("IBQQQQI")) == ("one", (7, 2, 2, 1, 0, 0, 2))
+    assert (text(), r.take("IBQQQQBI")) == ("one", (7, 2, 2, 1, 0, 0, 0, 2))
     triggers = [(text(), text(), *r.take("QIQQq")) for _ in range(2)]
     assert triggers[0][:4] == ("clicks", "click", 0, 2) and triggers[0][-1] == waiting.ts
     assert triggers[1] == ("both", "click ~ mark", 1, 0, 0, 0, -(2**63))

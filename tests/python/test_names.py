@@ -78,6 +78,7 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["a", "a/b.txt", "grüße", "..a", "a b", "x" * 255],
         ["", "/a", "a/", "a//b", "..", "a/../b", "a\\b", "a\nb", ".git/x", "a/.GIT", "x" * 256],
     ),
+    "zone": (["UTC", "Europe/Berlin", "z" * 64], ["", "/UTC", "../UTC", "a//b", "a\\b", "z" * 65]),
     "stored_table": (["a", "Shop.visits", "t" * 160], ["", ".a", "a/b", "a b", "ä", "t" * 161]),
     "author": (["Ann B.", "ä"], ["", "  ", "Ann <x>", "a\nb"]),
     "sha256": (["0" * 64, "ab" * 32], ["", "0" * 63, "0" * 65, "A" * 64, "g" * 64]),
@@ -134,6 +135,7 @@ def test_the_page_says_the_rules() -> None:
 
 TOML = {
     "task": "name = {}", "version": "version = {}", "python": "vm = {}", "fact": "requires = [{}]",
+    "zone": "zone = {}",
     "trigger": '[triggers]\n{} = "tap"', "task_module": "[entry]\nmodule = {}", "function": "preprocess = {}",
     "file": "execute = {}", "library": "[capabilities]\nimports = [{}]", "host_call": "host_calls = [{}]",
     "table": "[results.{}]", "column": 'columns = {{ {} = "int" }}',
@@ -143,7 +145,7 @@ TOML = {
     "state": "states = [{}]",
 }  # fmt: skip
 DEFAULTS = {
-    "task": "t", "version": "1.0.0", "python": "3.13", "fact": "f", "trigger": "a", "task_module": "main",
+    "task": "t", "version": "1.0.0", "python": "3.13", "zone": "UTC", "fact": "f", "trigger": "a", "task_module": "main",
     "function": "main", "file": "m.walle", "library": "json", "host_call": "walle.kv", "table": "t",
     "column": "c", "feature": "f", "consent": "c", "event": "tap", "field": "f", "page": "p", "state": "s",
 }  # fmt: skip
@@ -201,6 +203,9 @@ def manifest(kind: str, name: str) -> Told | None:
         "page": lambda: replace(spec, pages=[name]),
         "state": lambda: replace(spec, states=[name]),
     }  # fmt: skip
+    if kind == "zone":  # with offsets that no database has
+        given = _core.task.read_manifest(spec.to_manifest()) | {"zone": (name, [(0, 0)])}
+        return asked(lambda: _core.task.pack_manifest(given), kind)
     return asked(made[kind]().to_manifest, kind)
 
 
@@ -464,7 +469,7 @@ def _no_text(kind: str, name: str) -> bool:
 
 
 def _left_out(kind: str, name: str) -> bool:
-    return not name and kind in ("consent", "python", "file", "function", "page")
+    return not name and kind in ("consent", "python", "file", "function", "page", "zone")
 
 
 _PACKED = ("scenario", "task", "version", "vm", "op_set", "fact", "host_call", "library", "file")

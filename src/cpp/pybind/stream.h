@@ -33,6 +33,8 @@ stream::EventQuery query_of(const GivenQuery& given);
 // Of local time: from when on in UTC, offset; in microseconds. The first one also holds before its time.
 using GivenOffsets = std::vector<std::pair<int64_t, int64_t>>;
 stream::LocalTime local_time(const GivenOffsets& offsets, double utc_offset_s = 0);
+// None where there are no offsets: a task goes by what its device goes by.
+std::shared_ptr<const stream::LocalTime> own_local_time(const GivenOffsets& offsets);
 using GivenField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 // What a catalogue is asked to declare; CoreError for a number that no enumeration has.
 stream::EventDecl event_decl(const std::string& name, int kind, const std::vector<GivenField>& fields);

@@ -42,6 +42,10 @@ LocalTime local_time(const GivenOffsets& offsets, double utc_offset_s) {
   return LocalTime(offsets[0].second, std::move(changes));
 }
 
+std::shared_ptr<const LocalTime> own_local_time(const GivenOffsets& offsets) {
+  return offsets.empty() ? nullptr : std::make_shared<const LocalTime>(local_time(offsets));
+}
+
 EventQuery query_of(const GivenQuery& given) {
   const auto& [from, to, from_ts, to_ts, session, page_instance] = given;
   return {.from = from,

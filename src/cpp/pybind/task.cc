@@ -42,6 +42,8 @@ using GivenParam = std::tuple<std::string, int, py::object, py::object, py::obje
 // name, event, by, kind as a number, value, window of time in us, of number, keys
 using GivenRolling = std::tuple<std::string, std::string, std::vector<std::string>, int, std::string, int64_t,
                                 uint32_t, uint32_t>;
+// name; from when on in UTC, offset: both in us, the first also holds before
+using GivenZone = std::pair<std::string, GivenOffsets>;
 using GivenEventField = std::tuple<std::string, ColumnType, int>;  // name, type, sensitivity
 using GivenEvent = std::tuple<std::string, int, std::vector<GivenEventField>>;
 
@@ -132,6 +134,11 @@ void take(const py::handle& given, std::vector<stream::RollingSpec>& to) {
                   .over_us = us,
                   .over_events = events,
                   .keys = keys});
+}
+
+void take(const py::handle& given, ZoneSpec& to) {
+  const auto [name, offsets] = given.cast<GivenZone>();
+  to = {.name = name, .local = own_local_time(offsets)};
 }
 
 void take(const py::handle& given, RetrySpec& to) {
@@ -243,6 +250,16 @@ std::vector<GivenRolling> given(const std::vector<stream::RollingSpec>& rolling)
 std::pair<std::string, std::string> rolling_event(const std::string& text) {
   const stream::Atom event = unwrap(stream::rolling_event(text));
   return {event.event, stream::format_trigger(*stream::parse_trigger(text))};
+}
+
+GivenZone given(const ZoneSpec& zone) {
+  GivenOffsets offsets;
+  if (zone.local) {
+    for (const stream::UtcOffset& one : zone.local->changes())
+      offsets.emplace_back(one.from_us, one.offset_us);
+    if (offsets.empty()) offsets.emplace_back(0, zone.local->first());
+  }
+  return {zone.name, offsets};
 }
 
 GivenRetry given(const RetrySpec& r) {

@@ -58,6 +58,9 @@ Manifest whole() {
                .kind = stream::EventKind::exposure,
                .fields = {{.name = "item", .type = ColumnType::integer, .sensitivity = Sensitivity::open}}}};
   m.pages = {"item"};
+  m.zone = {.name = "Europe/Berlin",
+            .local = std::make_shared<const stream::LocalTime>(
+                7, std::vector<stream::UtcOffset>{{.from_us = 5, .offset_us = 9}})};
   m.rolling = {{.name = "seen",
                 .event = "exposure[item > 1]",
                 .by = {"item"},
@@ -165,6 +168,11 @@ TEST(Manifest, WhatMeansNothingIsRefusedByName) {
       {"price.wall_ms 0", [](Manifest& m) { m.app[0].limits.wall_ms = 0; }},
       {"price.per_firing 0", [](Manifest& m) { m.app[0].per_firing = 0; }},
       {"price.per_firing 1000001", [](Manifest& m) { m.app[0].per_firing = 1'000'001; }},
+      {"without offsets", [](Manifest& m) { m.zone.local = nullptr; }},
+      {"with offsets", [](Manifest& m) { m.zone.name.clear(); }},
+      {"time zone '../UTC'", [](Manifest& m) { m.zone.name = "../UTC"; }},
+      {"offsets of zone",
+       [](Manifest& m) { m.zone.local = std::make_shared<const stream::LocalTime>(INT64_MAX); }},
       {"retry.attempts 17", [](Manifest& m) { m.retry.attempts = 17; }},
       {"features kept per key 33", [](Manifest& m) { m.rolling.resize(33, m.rolling[0]); }},
       {"feature kept per key 'seen' twice", [](Manifest& m) { m.rolling.push_back(m.rolling[0]); }},

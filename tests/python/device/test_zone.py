@@ -1,4 +1,4 @@
-"""Local time of a device: named, the host's, changed while it runs, and from the command line."""
+"""Local time of a device and of a task: named, the host's, changed while it runs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from commands import run_walle
 from device_tasks import Open
 from waits import PATIENCE_S
 
-from walle_rt import ArgumentError
+from walle_rt import ArgumentError, _core
 from walle_rt.device import Device
+from walle_rt.task import Task, TaskSpec, check
 
 MIDNIGHT = 1_700_006_400_000_000  # 2023-11-15 00:00 UTC
 HOUR = 3_600_000_000
@@ -97,3 +98,64 @@ def test_commands_take_one(opened: Open, night: Path, tmp_path: Path) -> None:
     assert [row["hour"] for row in told["tables"]["hours"] if row["trigger"] == "nightly"] == [3]
     told = run_walle(*test, "--zone", "Asia/Tokyo").json
     assert [row["hour"] for row in told["tables"]["hours"] if row["trigger"] == "nightly"] == [18]
+
+
+def in_zone(night: Path, zone: str) -> Path:
+    text = TOML.replace('version = "1.0.0"', f'version = "1.0.0", zone = "{zone}"')
+    (night / "task.toml").write_text(text)
+    return night
+
+
+def test_a_tasks_own_goes_before_the_devices(opened: Open, night: Path, tmp_path: Path) -> None:
+    device = opened(recorded=True, zone="UTC")
+    device.install(in_zone(night, "Asia/Tokyo"))
+    device.record("tap", ts=MIDNIGHT)
+    device.set_zone("America/New_York")
+    for hour in range(1, 24):
+        device.record("tap", ts=MIDNIGHT + hour * HOUR)
+    assert hours(device, "nightly") == [18]
+    assert hours(device, "quiet") == [*range(13), 22, 23]
+    device.close()
+    device = opened(recorded=True, zone="UTC")
+    device.advance(MIDNIGHT + 43 * HOUR)
+    assert hours(device, "nightly") == [18, 42]
+
+
+def test_a_new_version_brings_another(opened: Open, night: Path) -> None:
+    device = opened(recorded=True, zone="UTC")
+    device.install(in_zone(night, "Asia/Tokyo"))
+    device.record("tap", ts=MIDNIGHT)
+    device.install(night.parent / night.name)  # the same again
+    device.advance(MIDNIGHT + 19 * HOUR)
+    (night / "task.toml").write_text(TOML.replace("1.0.0", "1.0.1"))
+    device.install(night)
+    device.advance(MIDNIGHT + 28 * HOUR)
+    assert hours(device, "nightly") == [18, 27]
+
+
+def test_task_test_goes_by_the_tasks_own(opened: Open, night: Path, tmp_path: Path) -> None:
+    opened().close()
+    events = tmp_path / "taps.jsonl"
+    events.write_text(json.dumps({"event": "tap", "ts": MIDNIGHT}) + "\n")
+    test = ("task", "test", in_zone(night, "Asia/Tokyo"), "--events", events, "--after", "20h", "--json")
+    told = run_walle(*test, "--zone", "Europe/Berlin").json
+    assert [row["hour"] for row in told["tables"]["hours"] if row["trigger"] == "nightly"] == [18]
+
+
+def test_daylight_saving_is_in_the_bundle(night: Path) -> None:
+    """A device needs no database of zones: the offsets travel."""
+    spec = Task(in_zone(night, "Europe/Berlin")).spec
+    given = _core.task.read_manifest(spec.to_manifest())
+    name, offsets = given["zone"]
+    assert name == "Europe/Berlin"
+    assert (1_711_846_800_000_000, 2 * HOUR) in offsets  # 2024-03-31 01:00 UTC
+    assert TaskSpec.from_manifest(spec.to_manifest()) == spec
+
+
+@pytest.mark.parametrize(
+    "zone", ["Europe/Nowhere", "", "../UTC", "/etc/localtime", "a" * 65, "Europe/\\u0000Berlin"]
+)
+def test_no_zone_is_told_with_its_line(night: Path, zone: str) -> None:
+    (mistake,) = check(in_zone(night, zone))
+    assert "task.toml, line 2" in str(mistake)
+    assert "zone" in str(mistake)

@@ -73,6 +73,7 @@ Status DeviceCore::put_triggers(const TaskVersion& version) {
   triggers.queue = manifest.queue;
   triggers.when_full = manifest.when_full;
   triggers.past = manifest.past;
+  triggers.local = manifest.zone.local;
   return processor_->install(triggers);
 }
 
@@ -80,6 +81,7 @@ bool DeviceCore::has_triggers(const TaskVersion& version) const {
   const Manifest& manifest = version.manifest;
   const Result<stream::TaskStats> known = processor_->stats(manifest.name);
   if (!known.ok() || known->queue != manifest.queue || known->when_full != manifest.when_full) return false;
+  if (!stream::same_local(known->local, manifest.zone.local)) return false;
   const Result<std::vector<stream::TriggerText>> wanted = triggers_of(manifest);
   return wanted.ok() && std::ranges::equal(known->triggers, *wanted, [](const auto& a, const auto& b) {
            return a.name == b.name && a.text == b.text;

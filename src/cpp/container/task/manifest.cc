@@ -245,6 +245,17 @@ Status check_rolling(const Manifest& m) {
                   [](const stream::RollingSpec& r) -> std::string_view { return r.name; });
 }
 
+Status check_zone(const ZoneSpec& zone) {
+  WALLE_TRY(check_given(NameKind::zone, zone.name));
+  if (zone.name.empty() != !zone.local)
+    return wrong({"zone '", zone.name, zone.local ? "' with offsets" : "' without offsets"},
+                 "both or neither");
+  if (zone.local && !zone.local->valid())
+    return wrong({"offsets of zone '", zone.name, "' that are none"},
+                 {"at most ", stream::kMaxOffsetChanges, " in order of time, each within 26 h"});
+  return {};
+}
+
 // `what` they are: "call" of an app, or "app" function.
 Status check_calls(const char* what, const std::vector<CallSpec>& calls) {
   WALLE_TRY(within({"number of ", what, "s"}, calls.size(), 0, kMaxTaskCalls));
@@ -290,6 +301,7 @@ Status verify_manifest(const Manifest& m) {
     WALLE_TRY(within({c.function, ".per_firing"}, c.per_firing, 1, kMaxAppPerFiring));
   WALLE_TRY(check_params(m));
   WALLE_TRY(check_rolling(m));
+  WALLE_TRY(check_zone(m.zone));
   WALLE_TRY(check_events(m));
   WALLE_TRY(check_timers(m));
   return check_record(m);

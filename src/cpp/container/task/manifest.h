@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "store/table_decl.h"
 #include "stream/egress/egress.h"
 #include "stream/event/catalog.h"
+#include "stream/match/local_time.h"
 #include "stream/processor/task_firing.h"
 #include "stream/rolling/rolling_spec.h"
 
@@ -73,6 +75,13 @@ struct RetrySpec {
   int64_t delay_us(uint32_t attempt) const;
 };
 
+// By which `daily` and `during` of its triggers go. The offsets travel with the task: a device need not know
+// the zone, and every device and replay goes by the same.
+struct ZoneSpec {
+  std::string name;                                // IANA's; empty: the device's local time
+  std::shared_ptr<const stream::LocalTime> local;  // of the name
+};
+
 struct Manifest {
   std::string name, version;  // version: MAJOR.MINOR.PATCH, with what semver 2.0.0 lets follow
   std::string vm;             // "3.13"; empty: whichever the bundle was compiled for
@@ -121,6 +130,7 @@ struct Manifest {
   std::vector<ParamSpec> params;
   std::vector<CallSpec> app;                 // functions of the application that the code may call
   std::vector<stream::RollingSpec> rolling;  // features kept per key: walle.features
+  ZoneSpec zone;
 };
 
 // Whether a manifest means something; the error names the part of it, a packed one fits kMaxManifestBytes.

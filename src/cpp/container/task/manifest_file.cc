@@ -160,6 +160,14 @@ class Reader {
     read(in->over_events(), out.over_events);
     read(in->keys(), out.keys);
   }
+  void read(const TaskZone* in, ZoneSpec& out) {
+    if (!in) return;
+    read(in->name(), out.name);
+    std::vector<stream::UtcOffset> changes;
+    if (in->changes())
+      for (const TaskUtcOffset* one : *in->changes()) changes.push_back({one->from_us(), one->offset_us()});
+    out.local = std::make_shared<const stream::LocalTime>(in->first_us(), std::move(changes));
+  }
 
   bool utf8_ = true;
 };

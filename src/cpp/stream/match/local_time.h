@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -42,5 +43,10 @@ class LocalTime {
   int64_t first_;
   std::vector<UtcOffset> changes_;
 };
+
+// Of tasks, where none is the device's.
+inline bool same_local(const std::shared_ptr<const LocalTime>& a, const std::shared_ptr<const LocalTime>& b) {
+  return a && b ? *a == *b : a == b;
+}
 
 }  // namespace walle::stream

@@ -180,7 +180,7 @@ bool Matcher::states_allow(const Extra& x) const {
 }
 
 bool Matcher::is_time(const Extra& x, int64_t ts) const {
-  return x.during.empty() || is_during(x.during, local_.of(ts));
+  return x.during.empty() || is_during(x.during, local_of(x).of(ts));
 }
 
 // Whether its limits let it fire now, which then counts.

@@ -85,7 +85,8 @@ class Matcher {
   // the previous event's (the event log repairs times).
   void step(const Event& event, FiringSink& sink);
   void step(const Event& event) { step(event, queue_); }
-  // Local time is another from now on: what is due by the day falls due anew.
+  // Local time is another from now on, of triggers without one of their own: what is due by the day falls
+  // due anew.
   void set_local(const LocalTime& local);
   // Event time has reached `ts` without an event: fires timers and absences due before it.
   void advance(int64_t ts, FiringSink& sink);
@@ -152,6 +153,7 @@ class Matcher {
     uint16_t cells = kNone;  // of the aggregate
     TimerKind timer = TimerKind::none;
     int64_t timer_us = 0;
+    std::shared_ptr<const LocalTime> local = {};  // of its own
 
     bool has_period() const { return timer == TimerKind::every || timer == TimerKind::daily; }
     size_t memory_bytes() const;
@@ -180,6 +182,7 @@ class Matcher {
   void complete(Group& g, Partition& p, uint16_t local, uint64_t start, const Event& e, uint64_t key);
   void arm(Group& g, const Absence& a, Partition& p, uint64_t start, uint64_t key, const LimitKeys& keys);
   LimitKeys limit_keys(const Hot& hot, const Event& e) const;
+  const LocalTime& local_of(const Extra& x) const { return x.local ? *x.local : local_; }
   bool is_time(const Extra& x, int64_t ts) const;
   bool states_allow(const Extra& x) const;
   bool passes(uint16_t id, int64_t ts, const LimitKeys& keys);

@@ -118,7 +118,8 @@ uint16_t Matcher::add_extra(const CompiledTrigger& t) {
                     .when = t.when,
                     .during = s.during,
                     .timer = s.timer,
-                    .timer_us = s.timer_us};
+                    .timer_us = s.timer_us,
+                    .local = t.local};
   if (s.aggregate.kind != TriggerAggregateKind::none)
     extras_[extra].aggregate = std::make_unique<AggregateTrigger>(t);
   return extra;

@@ -31,15 +31,17 @@ void Matcher::start_periods() {
     if (waits[id] || !hot_[id].live || hot_[id].extra == kNone) continue;
     const Extra& x = extras_[hot_[id].extra];
     if (x.has_period())
-      start_period(static_cast<uint16_t>(id), next_due(x.timer, x.timer_us, clock_.now, local_));
+      start_period(static_cast<uint16_t>(id), next_due(x.timer, x.timer_us, clock_.now, local_of(x)));
   }
 }
 
 void Matcher::set_local(const LocalTime& local) {
   local_ = local;
-  for (size_t id = 0; id < hot_.size(); ++id)
-    if (hot_[id].live && hot_[id].extra != kNone && extras_[hot_[id].extra].timer == TimerKind::daily)
-      timers_.drop(static_cast<uint16_t>(id));
+  for (size_t id = 0; id < hot_.size(); ++id) {
+    if (!hot_[id].live || hot_[id].extra == kNone) continue;
+    const Extra& x = extras_[hot_[id].extra];
+    if (x.timer == TimerKind::daily && !x.local) timers_.drop(static_cast<uint16_t>(id));
+  }
   start_periods();
 }
 
@@ -48,7 +50,7 @@ void Matcher::start_timer(uint16_t id, int64_t now) {
   if (x.timer == TimerKind::idle) return idle_.add(x.timer_us, id);
   ++periodic_triggers_;
   reserve_timers();
-  if (clock_.has_begun()) start_period(id, next_due(x.timer, x.timer_us, now, local_));
+  if (clock_.has_begun()) start_period(id, next_due(x.timer, x.timer_us, now, local_of(x)));
 }
 
 // How many may wait at once: one of each timer trigger, one of an absence in each row of its scope.
@@ -137,8 +139,8 @@ void Matcher::fire_idle() {
 void Matcher::fire_period(const Timer& t, int64_t before) {
   const Extra& x = extras_[hot_[t.trigger].extra];
   // Periods missed while the device was off fire once, for the last of them.
-  const int64_t last = last_due(x.timer, x.timer_us, before, local_);
-  start_period(t.trigger, next_due(x.timer, x.timer_us, last, local_));
+  const int64_t last = last_due(x.timer, x.timer_us, before, local_of(x));
+  start_period(t.trigger, next_due(x.timer, x.timer_us, last, local_of(x)));
   if (states_allow(x) && is_time(x, last) && passes(t.trigger, last, {}))
     give(t.trigger, last, {.ts = last}, {}, nullptr);
 }

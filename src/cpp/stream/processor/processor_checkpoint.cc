@@ -14,6 +14,7 @@ StoredTask stored(const TaskTable& table, const Task& task) {
                  .settled = task.queue.settled(),
                  .dropped = task.queue.dropped(),
                  .coalesced = task.queue.coalesced(),
+                 .local = local_of(task),
                  .triggers = {},
                  .waiting = {}};
   for (const TaskTrigger& t : task.triggers)
@@ -115,7 +116,8 @@ Result<TaskStats> Processor::stats(std::string_view name) const {
                 .in_flight = task->queue.in_flight(),
                 .dropped = task->queue.dropped(),
                 .coalesced = task->queue.coalesced(),
-                .triggers = {}};
+                .triggers = {},
+                .local = local_of(*task)};
   for (const TaskTrigger& t : task->triggers)
     out.triggers.push_back(
         {.name = std::string(t.name), .text = t.compiled.text, .stats = parts_->table->stats_of(t)});

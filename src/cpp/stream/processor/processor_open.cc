@@ -119,6 +119,7 @@ Status Processor::Parts::restore_task(StoredTask& stored) {
   for (StoredTrigger& t : stored.triggers) {
     CompiledTrigger compiled;  // by rebuild()
     compiled.text = std::move(t.text);
+    compiled.local = stored.local;
     task->triggers.push_back({.name = table->intern(t.name),
                               .compiled = std::move(compiled),
                               .order = t.order,

@@ -5,9 +5,9 @@
 namespace walle::stream {
 
 namespace {
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 // The least that one entry of each list takes: what its count is checked against.
-constexpr size_t kTaskBytes = 4 + 4 + 1 + 4 * 8 + 4 + 4;
+constexpr size_t kTaskBytes = 4 + 4 + 1 + 4 * 8 + 1 + 4 + 4;
 constexpr size_t kTriggerBytes = 4 + 4 + 8 + 4 + 8 + 8 + 8;
 constexpr size_t kFiringBytes = 8 * 8 + 4 + 2 + 2 + 2 + 4;
 constexpr size_t kFormerBytes = 4 + 8;
@@ -67,6 +67,26 @@ StoredFiring get_firing(base::ByteReader& in) {
 
 namespace {
 
+void put_local(base::ByteWriter& out, const LocalTime& local) {
+  out.put(local.first());
+  out.put_count(local.changes().size());
+  for (const UtcOffset& change : local.changes()) {
+    out.put(change.from_us);
+    out.put(change.offset_us);
+  }
+}
+
+LocalTime get_local(base::ByteReader& in) {
+  const auto first = in.get<int64_t>();
+  std::vector<UtcOffset> changes(in.count(2 * sizeof(int64_t)));
+  for (UtcOffset& change : changes) {
+    change.from_us = in.get<int64_t>();
+    change.offset_us = in.get<int64_t>();
+  }
+  LocalTime out(first, std::move(changes));
+  in.check(out.valid());
+  return out;
+}
 void put_task(base::ByteWriter& out, const StoredTask& t) {
   out.put_text(t.name);
   out.put(t.queue);
@@ -75,6 +95,8 @@ void put_task(base::ByteWriter& out, const StoredTask& t) {
   out.put(t.settled);
   out.put(t.dropped);
   out.put(t.coalesced);
+  out.put(static_cast<uint8_t>(t.local != nullptr));
+  if (t.local) put_local(out, *t.local);
   out.put_count(t.triggers.size());
   for (const StoredTrigger& trigger : t.triggers) put_trigger(out, trigger);
   out.put_count(t.waiting.size());
@@ -102,6 +124,7 @@ StoredTask get_task(base::ByteReader& in) {
   t.settled = in.get<uint64_t>();
   t.dropped = in.get<uint64_t>();
   t.coalesced = in.get<uint64_t>();
+  if (in.flag()) t.local = std::make_shared<const LocalTime>(get_local(in));
   for (uint32_t n = in.count(kTriggerBytes); n-- > 0 && in.ok();) t.triggers.push_back(get_trigger(in));
   uint64_t before = t.settled;
   for (uint32_t n = in.count(kFiringBytes); n-- > 0 && in.ok();) {
@@ -111,27 +134,6 @@ StoredTask get_task(base::ByteReader& in) {
     before = number;
   }
   return t;
-}
-
-void put_local(base::ByteWriter& out, const LocalTime& local) {
-  out.put(local.first());
-  out.put_count(local.changes().size());
-  for (const UtcOffset& change : local.changes()) {
-    out.put(change.from_us);
-    out.put(change.offset_us);
-  }
-}
-
-LocalTime get_local(base::ByteReader& in) {
-  const auto first = in.get<int64_t>();
-  std::vector<UtcOffset> changes(in.count(2 * sizeof(int64_t)));
-  for (UtcOffset& change : changes) {
-    change.from_us = in.get<int64_t>();
-    change.offset_us = in.get<int64_t>();
-  }
-  LocalTime out(first, std::move(changes));
-  in.check(out.valid());
-  return out;
 }
 }  // namespace
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct StoredTask {
   uint32_t queue = 1;
   WhenFull when_full = WhenFull::coalesce;
   uint64_t newest = 0, settled = 0, dropped = 0, coalesced = 0;
+  std::shared_ptr<const LocalTime> local;  // none: the state's
   std::vector<StoredTrigger> triggers;
   std::vector<StoredFiring> waiting;  // in flight or not, in order of number
 };

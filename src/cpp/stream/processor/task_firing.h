@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,8 @@ struct TaskTriggers {
   std::vector<TriggerText> triggers;  // none: a task that is started by hand
   uint32_t queue = 256;               // firings that wait at most
   WhenFull when_full = WhenFull::coalesce;
-  Past past = Past::ignored;  // of triggers that the task did not have before with this text
+  Past past = Past::ignored;  // of triggers that the task did not have before with this text and local time
+  std::shared_ptr<const LocalTime> local = {};  // of `daily` and `during`; none: the device's
 };
 
 // What a trigger's scope keeps apart, by the catalogue's ids: it holds whatever becomes of the trigger.
@@ -90,6 +92,7 @@ struct TaskStats {
   size_t waiting = 0, in_flight = 0;
   uint64_t dropped = 0, coalesced = 0;  // since the task was installed first
   std::vector<TaskTriggerStats> triggers;
+  std::shared_ptr<const LocalTime> local = {};  // of its own
 };
 
 }  // namespace walle::stream

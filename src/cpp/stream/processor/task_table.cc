@@ -18,6 +18,9 @@ Status check_shape(const TaskTriggers& given) {
   if (given.triggers.size() > kMaxTaskTriggers)
     return argument_error({given.triggers.size(), " triggers"}, {"at most ", kMaxTaskTriggers}, where,
                           "make several tasks of it");
+  if (given.local && !given.local->valid())
+    return argument_error("a local time that is none", "changes in order, each within 26 h", where,
+                          "make it of a time zone");
   std::set<std::string_view> names;
   for (const TriggerText& t : given.triggers) {
     WALLE_TRY(base::check_name(base::NameKind::trigger, t.name, where));
@@ -28,8 +31,18 @@ Status check_shape(const TaskTriggers& given) {
   return {};
 }
 
+// Under another local time it is another trigger: what its limits counted were other days.
+void own_local(CompiledTrigger& t, std::shared_ptr<const LocalTime> local) {
+  if (!local) return;
+  base::Hasher hash;
+  hash.value(local->first());
+  for (const UtcOffset& change : local->changes()) hash.value(change.from_us).value(change.offset_us);
+  t.fingerprint = base::mix(t.fingerprint, hash.finish());
+  t.local = std::move(local);
+}
+
 Result<CompiledTrigger> compiled_for(std::string_view task, std::string_view name, std::string_view text,
-                                     const Catalog& catalog) {
+                                     const std::shared_ptr<const LocalTime>& local, const Catalog& catalog) {
   const auto named = [&](Error e) {
     e.within({"task '", task, "', trigger '", name, "'"});
     return e;
@@ -41,6 +54,7 @@ Result<CompiledTrigger> compiled_for(std::string_view task, std::string_view nam
   base::Hasher owner;
   owner.text(task).text(name);
   compiled->fingerprint = base::mix(compiled->fingerprint, owner.finish());
+  own_local(*compiled, local);
   return compiled;
 }
 
@@ -74,7 +88,7 @@ Result<std::vector<CompiledTrigger>> TaskTable::compile(const TaskTriggers& give
                           {"install of task '", given.task, "'"}, "remove tasks that are no longer needed");
   std::vector<CompiledTrigger> out;
   for (const TriggerText& t : given.triggers) {
-    WALLE_ASSIGN(CompiledTrigger compiled, compiled_for(given.task, t.name, t.text, catalog_));
+    WALLE_ASSIGN(CompiledTrigger compiled, compiled_for(given.task, t.name, t.text, given.local, catalog_));
     out.push_back(std::move(compiled));
   }
   return out;
@@ -105,9 +119,10 @@ Status TaskTable::change(Task& task, const TaskTriggers& given, std::vector<Comp
   std::vector<TaskTrigger> next;
   for (size_t i = 0; i < compiled.size(); ++i) {
     const std::string_view name = intern(given.triggers[i].name);
-    // With its name in it, the fingerprint is that of the same trigger and the same text.
+    // With its name in it, the fingerprint is that of the same trigger, the same text and local time.
     const auto same = std::ranges::find_if(task.triggers, [&](const TaskTrigger& t) {
-      return t.id != kNone && t.name == name && t.compiled.text == compiled[i].text;
+      return t.id != kNone && t.name == name && t.compiled.text == compiled[i].text &&
+             same_local(t.compiled.local, compiled[i].local);
     });
     next.push_back({.name = name, .compiled = std::move(compiled[i]), .before = {}});
     if (same == task.triggers.end()) continue;
@@ -146,7 +161,7 @@ bool TaskTable::rebuild(std::string_view snapshot) {
   };
   for (const auto& [task, t] : in_order) {
     t->id = kNone;
-    auto compiled = compiled_for(task->name, t->name, t->compiled.text, catalog_);
+    auto compiled = compiled_for(task->name, t->name, t->compiled.text, t->compiled.local, catalog_);
     if (!compiled.ok()) {
       passed_over(compiled.error());
       continue;
@@ -164,6 +179,7 @@ std::vector<TaskTrigger> TaskTable::copy_of(const Task& task) const {
   for (const TaskTrigger& t : task.triggers) {
     out.push_back({.name = t.name, .compiled = {}, .order = t.order, .before = stats_of(t)});
     out.back().compiled.text = t.compiled.text;  // the rest is rebuild()'s
+    out.back().compiled.local = t.compiled.local;
   }
   return out;
 }

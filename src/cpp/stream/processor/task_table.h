@@ -33,6 +33,11 @@ struct Task {
   TaskQueue queue;
 };
 
+// Of its own, by which all its triggers go; none: the device's.
+inline std::shared_ptr<const LocalTime> local_of(const Task& task) {
+  return task.triggers.empty() ? nullptr : task.triggers.front().compiled.local;
+}
+
 class TaskTable {
  public:
   using Tasks = std::map<std::string, std::unique_ptr<Task>, std::less<>>;
@@ -61,8 +66,8 @@ class TaskTable {
 
   // The triggers of `given` as change() wants them. An error leaves no trace.
   Result<std::vector<CompiledTrigger>> compile(const TaskTriggers& given) const;
-  // Triggers with a text that the task has go on, others go, new ones come; `fresh` gets these. After an
-  // error the matcher has to be rebuilt.
+  // Triggers with a text that the task has, and its local time, go on, others go, new ones come; `fresh` gets
+  // these. After an error the matcher has to be rebuilt.
   Status change(Task& task, const TaskTriggers& given, std::vector<CompiledTrigger> compiled,
                 std::vector<TaskTrigger*>& fresh);
   void drop(Task& task);

@@ -2,6 +2,8 @@
 // predicates resolved, limits checked. Lint finds what is legal but surely not meant.
 #pragma once
 
+#include <memory>
+
 #include "stream/trigger/trigger_spec.h"
 
 namespace walle::stream {
@@ -50,6 +52,8 @@ struct CompiledKey {
   friend bool operator==(const CompiledKey&, const CompiledKey&) = default;
 };
 
+class LocalTime;
+
 struct CompiledTrigger {
   TriggerSpec spec;
   std::string text;                                 // canonical
@@ -63,6 +67,8 @@ struct CompiledTrigger {
   CompiledKey once_per, cooldown_per, rate_per;
   uint16_t aggregate_field = 0;
   bool whole = false;  // the aggregated field is an integer in every event that has it
+  // By which `daily` and `during` go; none: the matcher's. In the fingerprint of whoever sets it.
+  std::shared_ptr<const LocalTime> local;
 };
 
 struct Finding {

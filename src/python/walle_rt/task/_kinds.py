@@ -11,6 +11,7 @@ from typing import Any
 
 from .._core import names
 from ..errors import ArgumentError
+from ..stream._zones import offset_changes
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _TIMES = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -143,6 +144,15 @@ def _scalar(value: Any) -> bool | int | float | str:
     raise Refused
 
 
+def _zone(value: Any) -> str:
+    zone = str(name("zone").read(value))
+    try:
+        offset_changes(zone)
+    except ArgumentError as error:
+        raise Refused(error) from None
+    return zone
+
+
 def window(most: int) -> Kind:
     """A duration, read as (microseconds, 0), or a number, read as (0, number)."""
     number = whole(1, most)
@@ -159,6 +169,7 @@ def window(most: int) -> Kind:
 
 
 SCALAR = Kind("true or false, a number or a text", _scalar)
+ZONE = Kind('a time zone of the IANA database, as "Europe/Berlin"', _zone)
 TEXT = Kind("a text", _text)
 YES = Kind("true or false", _yes)
 DURATION = Kind('a duration up to ten years, as "30d" (s, m, h, d)', _duration)

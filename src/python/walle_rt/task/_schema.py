@@ -86,6 +86,12 @@ _TASK = Table(
             [],
             "none",
         ),
+        "zone": Key(
+            k.ZONE,
+            "by which `daily` and `during` of its triggers go, daylight saving included",
+            "",
+            "the device's",
+        ),
         "breaker": Key(
             k.whole(1, 1000),
             "failures in a row after which the task is set aside until it is replaced; "

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _core
 from ..stream import Catalog, EventKind, FeatureField, FeaturePolicy, Sensitivity
+from ..stream._zones import offset_changes
 from ..table import ColumnType
 
 
@@ -168,6 +169,7 @@ class TaskSpec:
         vm: the Python it was written for, as "3.13"; "": any.
         priority: 0 to 9; 9 goes first.
         triggers: {name: canonical text}.
+        zone: IANA time zone of ``daily`` and ``during``; "": the device's.
         queue: firings that may wait.
         when_full: "coalesce", "drop_oldest" or "drop_new".
         past: "ignored", "warmed" or "delivered".
@@ -211,6 +213,7 @@ class TaskSpec:
     vm: str = ""
     priority: int = 5
     triggers: dict[str, str] = field(default_factory=dict)
+    zone: str = ""
     queue: int = 256
     when_full: str = "coalesce"
     past: str = "ignored"
@@ -279,6 +282,7 @@ PHASES = ("preprocess", "execute", "postprocess")
 # Of TaskSpec's members, those that a manifest says in another form.
 _CONVERTED = {
     "triggers", "when_full", "past", "events", "cloud", "calls", "retry", "params", "app", "rolling",
+    "zone",
 }  # fmt: skip
 
 
@@ -292,6 +296,7 @@ def _manifest(spec: TaskSpec) -> dict[str, Any]:
     out: dict[str, Any] = {name: getattr(spec, name) for name in _plain()}
     out["triggers"] = list(spec.triggers.items())
     out["when_full"], out["past"] = WHEN_FULL.index(spec.when_full), PAST.index(spec.past)
+    out["zone"] = (spec.zone, offset_changes(spec.zone) if spec.zone else [])
     for phase in PHASES:
         limits = spec.limits.get(phase, PhaseLimits())
         out[f"{phase}_limits"] = (limits.wall_ms, limits.cpu_ms)
@@ -389,6 +394,7 @@ def _spec(given: dict[str, Any]) -> TaskSpec:
         triggers=dict(given["triggers"]),
         when_full=WHEN_FULL[given["when_full"]],
         past=PAST[given["past"]],
+        zone=given["zone"][0],
         limits={phase: PhaseLimits(*given[f"{phase}_limits"]) for phase in PHASES},
         results={
             name: ResultTable({c: ColumnType(kind) for c, kind in columns}, size, age)

@@ -53,6 +53,7 @@ def spec_of(reader: Reader) -> TaskSpec:
         version=v["task"].get("version") or "",
         vm=v["task"].get("vm", ""),
         priority=v["task"].get("priority", 5),
+        zone=v["task"].get("zone", ""),
         queue=v["queue"]["size"],
         when_full=WHEN_FULL[v["queue"]["when_full"]],
         past=PAST[v["queue"]["past"]],
