@@ -86,14 +86,14 @@ def test_buttons_do_what_they_say_for_whoever_may(local: LocalServer) -> None:
     release = start(local, "1.1.0", EVERYBODY)
     looks, nobody = local.operator("looks", shop="viewer"), local.operator("nobody")
     assert "<button" not in visit(local, f"/releases/{release}", looks).text.split("</header>")[1]
-    assert post(local, f"/releases/{release}/halt", looks).status_code == 403
+    said = "reason=odd&epoch=1"
+    assert post(local, f"/releases/{release}/halt", looks, said).status_code == 403
     assert visit(local, f"/releases/{release}", nobody).status_code == 403
     assert visit(local, "/devices", looks).status_code == 403
     assert visit(local, "/log", looks).status_code == 403
     assert "no scenario that you may see" in visit(local, "/", nobody).text
-    assert (
-        post(local, f"/releases/{release}/halt", local.operator("acts", shop="releaser")).status_code == 303
-    )
+    acts = local.operator("acts", shop="releaser")
+    assert post(local, f"/releases/{release}/halt", acts, said).status_code == 303
     assert local.done("GET", f"/releases/{release}")["state"] == "halted"
 
 
@@ -207,7 +207,15 @@ def test_every_page_in_a_browser(local: LocalServer, browser: Any) -> None:
         browser.get(url)
         fill_in(browser, "boss", PASSWORD)
         assert browser.current_url == f"{url}/"
-        for path in ("/", f"/releases/{release}", f"/releases/{gray}", "/devices", "/log", "/nothing"):
+        for path in (
+            "/",
+            f"/releases/{release}",
+            f"/releases/{gray}",
+            f"/releases/{gray}/halt",
+            "/devices",
+            "/log",
+            "/nothing",
+        ):
             for width in (1100, 520):  # the least that Chromium has
                 browser.set_window_size(width, 900)
                 browser.get(url + path)

@@ -50,11 +50,13 @@ def operators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operators]:
 
 
 def publish(operators: Operators, version: str) -> None:
-    task = operators.folder / f"task-{version}"
+    task = operators.folder / version / "rank"
+    task.parent.mkdir()
     run_walle("task", "init", str(task), folder=operators.folder)
     text = (task / "task.toml").read_text()
     (task / "task.toml").write_text(text.replace('version = "0.1.0"', f'version = "{version}"'))
-    operators.run("task", "publish", str(task), "--scenario", "shop")
+    author = "Ada <ada@example.org>"
+    operators.run("task", "publish", str(task), "--scenario", "shop", "--author", author)
 
 
 def test_from_the_first_login_to_a_rollback(operators: Operators) -> None:
@@ -76,7 +78,7 @@ def test_from_the_first_login_to_a_rollback(operators: Operators) -> None:
 def test_mistakes_are_told(operators: Operators) -> None:
     run = operators.run
     run("release", "status", "rank-9", code=3, says="release rank-9")
-    run("release", "start", "shop/rank", "1.0.0", code=3, says="")
+    run("release", "start", "shop/rank", "1.0.0", "--yes", code=3, says="one that was published")
     run("operator", "grant", "nobody", "nowhere", "viewer", code=3, says="nowhere")
     run("operator", "add", "../x", code=3, says="body.name")
     run("release", "list", "shop", "--server", "ftp://x", code=3, says="no token")
@@ -98,6 +100,21 @@ def test_mistakes_are_told(operators: Operators) -> None:
     assert done.json["given"] == "a token that does not count"
     mode = (operators.folder / "config" / "walle" / "server.json").stat().st_mode & 0o777
     assert mode == 0o600
+
+
+def test_an_act_says_whom_it_changes_and_needs_a_yes(operators: Operators) -> None:
+    run = operators.run
+    publish(operators, "3.0.0")
+    words = ("release", "start", "shop/rank", "3.0.0", "--reason", "new")
+    run(*words, code=3, says="nobody to ask")
+    assert run("release", "list", "shop", "--json").json["releases"] == []
+    started = run(*words, "--yes", "--json", says="every device may get 3.0.0, within 3600 s")
+    number = started.json["id"]
+    run("release", "rollback", number, "--yes", code=3, says=f"walle release kill {number}")
+    killed = run("release", "kill", number, "--yes", "--reason", "odd").stdout
+    assert "0 devices: 3.0.0 -> nothing" in killed and "killed             True" in killed
+    reasons = [entry["detail"].get("reason") for entry in run("operator", "audit", "--json").json["entries"]]
+    assert reasons[:2] == ["odd", "new"]
 
 
 def test_one_server_per_folder_and_port(operators: Operators) -> None:

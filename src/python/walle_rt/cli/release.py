@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .confirm import Reason, Yes, confirm
 from .console import emit_json, out
 from .exits import command
 from .options import Json
@@ -16,7 +17,6 @@ from .server_api import Server, ServerApi, part
 app = typer.Typer(help="Releases: start, pause, halt, roll back, kill, look.", no_args_is_help=True)
 
 Number = Annotated[str, typer.Argument(help="The release: TASK-NUMBER.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the audit log.")]
 
 
 @app.command("start")
@@ -28,14 +28,19 @@ def start(
     param: Annotated[
         list[str] | None, typer.Option("--param", help="NAME=VALUE of the task's parameters, in TOML.")
     ] = None,
+    reason: Reason = "",
+    yes: Yes = False,
     server: Server = None,
     json_: Json = False,
 ) -> None:
-    """Start a release."""
+    """Start a release, once you have said yes to whom it changes."""
     scenario, _, name = task.partition("/")
     text = with_params(policy.read_text() if policy else "", param or [])
-    given = {"task": name, "version": version, "policy": text}
-    _show(ServerApi.of(server).post(f"/scenarios/{part(scenario)}/releases", given), json_)
+    given = {"task": name, "version": version, "policy": text, "reason": reason}
+    api, where = ServerApi.of(server), f"/scenarios/{part(scenario)}/releases"
+    preview = api.post(f"{where}/preview", given)
+    confirm(f"walle release start {task} {version}", preview["lines"], yes, json_)
+    _show(api.post(where, {**given, "epoch": preview["epoch"]}), json_)
 
 
 @app.command("status")
@@ -73,57 +78,74 @@ def failures(number: Number, server: Server = None, json_: Json = False) -> None
         out.print(f"{row['at']:.0f} {row['cohort']:8s} {row['status']:14s} {row['phase']:12s} {row['error']}")
 
 
-def _act(number: str, act: str, reason: str, server: str | None, json_: bool) -> None:
-    _show(ServerApi.of(server).post(f"/releases/{part(number)}/{act}", {"reason": reason}), json_)
+def _act(number: str, act: str, reason: str, yes: bool, server: str | None, json_: bool) -> None:
+    api, where = ServerApi.of(server), f"/releases/{part(number)}/{act}"
+    preview = api.get(f"{where}/preview")
+    confirm(f"walle release {act} {number}", preview["lines"], yes, json_)
+    _show(api.post(where, {"reason": reason, "epoch": preview["epoch"]}), json_)
 
 
 @app.command("pause")
 @command
-def pause(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+def pause(
+    number: Number, reason: Reason = "", yes: Yes = False, server: Server = None, json_: Json = False
+) -> None:
     """Nobody else gets it until it is resumed; who has it keeps it."""
-    _act(number, "pause", reason, server, json_)
+    _act(number, "pause", reason, yes, server, json_)
 
 
 @app.command("resume")
 @command
-def resume(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+def resume(
+    number: Number, reason: Reason = "", yes: Yes = False, server: Server = None, json_: Json = False
+) -> None:
     """Go on where it was paused."""
-    _act(number, "resume", reason, server, json_)
+    _act(number, "resume", reason, yes, server, json_)
 
 
 @app.command("full")
 @command
-def full(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+def full(
+    number: Number, reason: Reason = "", yes: Yes = False, server: Server = None, json_: Json = False
+) -> None:
     """Everybody whom its policy suits gets it."""
-    _act(number, "full", reason, server, json_)
+    _act(number, "full", reason, yes, server, json_)
 
 
 @app.command("halt")
 @command
-def halt(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+def halt(
+    number: Number, reason: Reason = "", yes: Yes = False, server: Server = None, json_: Json = False
+) -> None:
     """End it: devices go back to what they had."""
-    _act(number, "halt", reason, server, json_)
+    _act(number, "halt", reason, yes, server, json_)
 
 
 @app.command("rollback")
 @command
-def rollback(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+def rollback(
+    number: Number, reason: Reason = "", yes: Yes = False, server: Server = None, json_: Json = False
+) -> None:
     """A new release of the version before, to everybody."""
-    _act(number, "rollback", reason, server, json_)
+    _act(number, "rollback", reason, yes, server, json_)
 
 
 @app.command("kill")
 @command
-def kill(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+def kill(
+    number: Number, reason: Reason = "", yes: Yes = False, server: Server = None, json_: Json = False
+) -> None:
     """Its task runs nowhere any more, at once."""
-    _act(number, "kill", reason, server, json_)
+    _act(number, "kill", reason, yes, server, json_)
 
 
 @app.command("revive")
 @command
-def revive(number: Number, reason: Reason = "", server: Server = None, json_: Json = False) -> None:
+def revive(
+    number: Number, reason: Reason = "", yes: Yes = False, server: Server = None, json_: Json = False
+) -> None:
     """Take a kill back."""
-    _act(number, "revive", reason, server, json_)
+    _act(number, "revive", reason, yes, server, json_)
 
 
 def _show(reply: dict[str, Any], json_: bool) -> None:

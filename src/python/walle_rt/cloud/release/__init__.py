@@ -13,14 +13,17 @@ from ..._core.policy import Plan
 from .controller import Controller
 from .named import NAMING, behind, named
 from .policy import Policy
+from .preview import Change, Preview
 from .ramp import Guard, Ramp
-from .release import Package, Params, Release, State, Wish, read_wish, write_plan
+from .release import LIVE, Package, Params, Release, State, Wish, read_wish, write_plan
 from .reports import Report, pack_reports, unpack_reports
 from .store import Store
 from .trial import Claim, Counts, Trial
 
 __all__ = [
+    "LIVE",
     "NAMING",
+    "Change",
     "Claim",
     "Controller",
     "Counts",
@@ -29,6 +32,7 @@ __all__ = [
     "Params",
     "Plan",
     "Policy",
+    "Preview",
     "Ramp",
     "Release",
     "Report",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import NoReturn
+from collections.abc import Mapping
 
 from ...errors import ArgumentError
+from .acts import ALLOWED, after_act, of_task
 from .named import behind
 from .policy import Policy
+from .preview import Preview, Standing, previewed
 from .release import LIVE, Package, Release, State, Wish, write_plan
 from .reports import Report
 from .store import Detail, Store
@@ -19,15 +19,7 @@ from .trial import Claim, Trial
 GUARD = "guard"
 POLICY = "policy"
 
-# What an operator may do, in which states.
-_ALLOWED = {
-    "start": (State.DRAFT,),
-    "pause": (State.GRAY,),
-    "resume": (State.PAUSED,),
-    "full": (State.GRAY, State.PAUSED),
-    "halt": (State.DRAFT, State.GRAY, State.PAUSED),
-    "roll back": (State.GRAY, State.PAUSED, State.FULL, State.HALTED),
-}
+_SAID = {"rollback": "roll back"}  # in the audit log, where it is another word
 
 
 def _detail_of(release: Release) -> Detail:
@@ -121,92 +113,79 @@ class Controller:
                 "release",
                 "publish it first",
             )
-        Policy(wish.policy)
-        number = max((release.number for release in self._releases.values()), default=0) + 1
-        release = Release(
-            f"{wish.task}-{number}",
-            number,
-            package,
-            wish.policy,
-            wish.ramp,
-            wish.guard,
-            created_s=int(now_s),
-            params=wish.params,
-        )
+        release = self._drafted(wish, package, now_s)
         self._put(release)
         self._note(now_s, actor, "draft", release.id, {"version": package.version, **_detail_of(release)})
         return release
 
-    def start(self, release_id: str, actor: str, now_s: float) -> Release:
+    def start(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
         """Draft to gray: its ramp begins now.
 
         Raises:
             ArgumentError: it is no draft, or another release of the task is gray.
         """
-        release = self._may(release_id, "start")
-        for other in self._of_task(release):
-            if other.gray:
-                self._refuse(
-                    f"release '{other.id}' of the same task is {other.state}",
-                    "one gray release of a task at a time",
-                    f"walle release halt {other.id}, or full",
-                )
-        return self._move(release.moved(State.GRAY, started_s=int(now_s)), actor, "start", now_s)
+        return self._act("start", release_id, actor, now_s, reason)
 
     def pause(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
         """Gray to paused: who is in stays in."""
-        release = self._may(release_id, "pause")
-        held = release.share(now_s)
-        return self._move(release.moved(State.PAUSED, reason, held_share=held), actor, "pause", now_s)
+        return self._act("pause", release_id, actor, now_s, reason)
 
-    def resume(self, release_id: str, actor: str, now_s: float) -> Release:
+    def resume(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
         """Paused to gray: the ramp goes on from where it stood."""
-        release = self._may(release_id, "resume")
-        ramp = release.ramp.resumed(release.held_share)
-        return self._move(release.moved(State.GRAY, ramp=ramp, started_s=int(now_s)), actor, "resume", now_s)
+        return self._act("resume", release_id, actor, now_s, reason)
 
-    def full(self, release_id: str, actor: str, now_s: float) -> Release:
+    def full(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
         """Gray to full: everybody whom its policy suits, without claims and without a guard."""
-        release = self._may(release_id, "full")
-        made = self._move(release.moved(State.FULL), actor, "full", now_s)
-        self._retire_behind(made)
-        return made
+        return self._act("full", release_id, actor, now_s, reason)
 
     def halt(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
         """Out of the plan: devices that have it go back to what lies behind it, nobody gets it any more."""
-        return self._move(self._may(release_id, "halt").moved(State.HALTED, reason), actor, "halt", now_s)
+        return self._act("halt", release_id, actor, now_s, reason)
 
     def roll_back(self, release_id: str, actor: str, now_s: float, reason: str = "") -> Release:
         """A new release, full at once, that points at the newest older content that was full.
 
         Raises:
-            ArgumentError: there was none; `kill` the task instead.
+            ArgumentError: there was none; `kill` the task instead. Or a newer release of the task has come.
         """
-        release = self._may(release_id, "roll back")
-        old = self.behind(release_id)
-        if old is None:
-            self._refuse(
-                f"release '{release_id}', before which nothing was full",
-                "an older one to go back to",
-                f"take the task off every device: walle release kill {release_id}",
-            )
-        number = max(self._releases[key].number for key in self._releases) + 1
-        made = replace(
-            release,
-            id=f"{release.package.task}-{number}",
-            number=number,
-            package=old.package,
-            params=old.params,
-            state=State.FULL,
-            created_s=int(now_s),
-            reason=reason,
-            replaces=release.id,
-        )
-        self._put(release.moved(State.ROLLED_BACK, reason))
-        told = {"release": release.id, "version": old.package.version, **_detail_of(made)}
-        self._move(made, actor, "roll back", now_s, told)
-        self._retire_behind(made)
-        return made
+        return self._act("rollback", release_id, actor, now_s, reason)
+
+    def allows(self, release_id: str, act: str, now_s: float) -> bool:
+        """Whether an act on a release may be done now."""
+        try:
+            self._after(act, release_id, now_s, "")
+        except ArgumentError:
+            return False
+        return True
+
+    def preview(self, release_id: str, act: str, now_s: float, devices: Mapping[str, int]) -> Preview:
+        """Whom an act on a release would change; nothing is done.
+
+        Args:
+            release_id: that it would be done to.
+            act: of `ALLOWED`, ``kill`` or ``revive``.
+            now_s: when.
+            devices: how many run each release of the task, by its id.
+
+        Raises:
+            ArgumentError: it may not be done.
+        """
+        release = self.release(release_id)
+        killed = self._killed(release) if act not in ("kill", "revive") else act == "kill"
+        changed = self._after(act, release_id, now_s, "") if act in ALLOWED else ()
+        return self._preview(release, changed, killed, devices, now_s)
+
+    def preview_start(
+        self, wish: Wish, package: Package, now_s: float, devices: Mapping[str, int]
+    ) -> Preview:
+        """Whom a release that is to be started would change.
+
+        Raises:
+            ArgumentError: it may not be started.
+        """
+        draft = self._drafted(wish, package, now_s)
+        changed = after_act("start", draft, self._releases.values(), now_s)
+        return self._preview(draft, changed, self._killed(draft), devices, now_s)
 
     def kill(self, scenario: str, task: str, actor: str, now_s: float, reason: str = "") -> None:
         """The task runs nowhere from now on, whatever releases say. Once more does nothing."""
@@ -272,29 +251,47 @@ class Controller:
 
     # ---- how ----
 
-    def _may(self, release_id: str, act: str) -> Release:
-        release = self.release(release_id)
-        if release.state not in _ALLOWED[act]:
-            states = " or ".join(_ALLOWED[act])
-            self._refuse(
-                f"release '{release_id}', which is {release.state}",
-                f"one that is {states}",
-                "look at it first",
-                act,
-            )
-        return release
+    def _drafted(self, wish: Wish, package: Package, now_s: float) -> Release:
+        Policy(wish.policy)
+        number = max((release.number for release in self._releases.values()), default=0) + 1
+        return Release(
+            f"{wish.task}-{number}",
+            number,
+            package,
+            wish.policy,
+            wish.ramp,
+            wish.guard,
+            created_s=int(now_s),
+            params=wish.params,
+        )
 
-    @staticmethod
-    def _refuse(given: str, expected: str, next_step: str, act: str = "release") -> NoReturn:
-        raise ArgumentError.of(given, expected, act, next_step)
+    def _after(self, act: str, release_id: str, now_s: float, reason: str) -> tuple[Release, ...]:
+        return after_act(act, self.release(release_id), self._releases.values(), now_s, reason)
 
-    def _of_task(self, release: Release) -> Iterable[Release]:
-        key = (release.package.scenario, release.package.task)
-        return [
-            r
-            for r in self._releases.values()
-            if (r.package.scenario, r.package.task) == key and r.id != release.id
-        ]
+    def _act(self, act: str, release_id: str, actor: str, now_s: float, reason: str) -> Release:
+        *others, made = self._after(act, release_id, now_s, reason)
+        for other in others:
+            self._put(other)
+        told: Detail = {}
+        if others:
+            told = {"release": release_id, "version": made.package.version, **_detail_of(made)}
+        self._move(made, actor, _SAID.get(act, act), now_s, told)
+        if made.state == State.FULL:
+            self._retire_behind(made)
+        return made
+
+    def _preview(
+        self,
+        release: Release,
+        changed: tuple[Release, ...],
+        killed: bool,
+        devices: Mapping[str, int],
+        now_s: float,
+    ) -> Preview:
+        now = [release, *of_task(release, self._releases.values())]
+        then = {each.id: each for each in [*now, *changed]}
+        before = Standing.of([each for each in now if each.id in self._releases], self._killed(release))
+        return previewed(before, Standing.of(then.values(), killed), devices, now_s)
 
     def _killed(self, release: Release) -> bool:
         return (release.package.scenario, release.package.task) in self._kills
@@ -323,7 +320,7 @@ class Controller:
     def _retire_behind(self, release: Release) -> None:
         """Older releases that no device comes to any more: this one suits all that they suited."""
         all_of_them = Policy(release.policy).everybody
-        for other in self._of_task(release):
+        for other in of_task(release, self._releases.values()):
             behind = other.state == State.FULL and other.number < release.number
             if behind and (all_of_them or other.policy == release.policy):
                 self._put(other.moved(State.RETIRED, f"'{release.id}' is in its place"))

@@ -22,26 +22,33 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from ... import _core
-from ...errors import ArgumentError, Error
+from ...errors import ArgumentError, Error, ResourceError
 from .. import metrics
 from ..model.tables import Counter, Device, Epoch, RampPoint, ReportDetail
-from ..release import Controller, Package, Params, Plan, Report, State, Wish, read_wish, unpack_reports
+from ..release import (
+    LIVE,
+    Controller,
+    Package,
+    Params,
+    Plan,
+    Preview,
+    Report,
+    State,
+    Wish,
+    read_wish,
+    unpack_reports,
+)
 from .catalogue import PublishedPackages, find_version
 from .listing import list_again
 from .release_store import DatabaseStore
+from .running import devices_running
 from .state import ServerState
 
 LOG = logging.getLogger("walle_rt.cloud")
 
-_ACTS = {  # of an operator, and the states in which pages offer it
-    "pause": (State.GRAY,),
-    "resume": (State.PAUSED,),
-    "full": (State.GRAY, State.PAUSED),
-    "halt": (State.GRAY, State.PAUSED),
-    "rollback": (State.GRAY, State.PAUSED, State.FULL, State.HALTED),
-    "kill": (State.GRAY, State.PAUSED, State.FULL),
-    "revive": (),
-}
+# Of an operator, as pages offer them; those that stop something wait for nothing.
+_ACTS = ("pause", "resume", "full", "halt", "rollback")
+_STOPS = ("pause", "halt", "kill")
 _SAMPLE = 100  # of the reports that tell of no failure one in so many is kept as it came
 _RAMP_STEP = 0.005  # of a share, between two points of the plot
 Replies = list[dict[str, Any]]
@@ -73,71 +80,114 @@ class ReleaseService:
 
     # -- operators -----------------------------------------------------------------------------------------
 
-    def start(self, scenario: str, task: str, version: str, text: str, by: str) -> str:
+    def start(
+        self, scenario: str, task: str, version: str, text: str, by: str, reason: str = "",
+        epoch: int | None = None,
+    ) -> str:  # fmt: skip
         """A release of a published version; ``text`` is its TOML. Returns its id.
+
+        ``epoch`` is that of the preview that somebody has seen, if somebody has.
 
         Raises:
             ArgumentError: an unknown version, a mistake in the text, a parameter that the version does not
                 declare or not so, or another release of the task is gray.
+            ResourceError: devices would not believe the version; another plan than that of ``epoch`` is out.
         """
-        wish = _wish(scenario, task, version, text)
-        row = find_version(self._state, scenario, task, version)
-        package = Package(scenario, task, version, row.sha256, row.size)
-        if wish.params:
-            wish = replace(
-                wish, params=PublishedPackages(self._state).fitting_params(row.sha256, wish.params)
-            )
+        wish, package = self._wish(scenario, task, version, text)
         with self._state.signing, self._transaction(by) as now:
-            self._refuse_second(package)
+            self._need_epoch(epoch)
+            self._controller.preview_start(wish, package, now, {})  # before anything is written
             list_again(self._state.repository, package)
             made = self._controller.draft(wish, package, by, now)
-            self._controller.start(made.id, by, now)
+            self._controller.start(made.id, by, now, reason)
         self._state.wake()
         return made.id
 
-    def act(self, number: str, act: str, reason: str, by: str) -> str:
-        """Pause, resume, full, halt, rollback, kill or revive; returns the release to look at.
+    def _wish(self, scenario: str, task: str, version: str, text: str) -> tuple[Wish, Package]:
+        wish = _wish(scenario, task, version, text)
+        row = find_version(self._state, scenario, task, version)
+        if wish.params:
+            fitting = PublishedPackages(self._state).fitting_params(row.sha256, wish.params)
+            wish = replace(wish, params=fitting)
+        return wish, Package(scenario, task, version, row.sha256, row.size)
+
+    def preview_start(self, scenario: str, task: str, version: str, text: str) -> tuple[int, Preview]:
+        """The epoch now, and whom a release would change; nothing is done.
+
+        Raises:
+            ArgumentError: as `start`.
+        """
+        wish, package = self._wish(scenario, task, version, text)
+        with self._lock:
+            devices = self._devices(scenario, task)
+            preview = self._controller.preview_start(wish, package, self._state.now(), devices)
+            return self._controller.epoch, preview
+
+    def preview(self, number: str, act: str) -> tuple[int, Preview]:
+        """The epoch now, and whom an act would change; nothing is done.
 
         Raises:
             ArgumentError: the release is in no state for that.
         """
+        with self._lock:
+            package = self._controller.release(number).package
+            devices = self._devices(package.scenario, package.task)
+            preview = self._controller.preview(number, act, self._state.now(), devices)
+            return self._controller.epoch, preview
+
+    def _devices(self, scenario: str, task: str) -> dict[str, int]:
+        live = [
+            release.id
+            for release in self._controller.releases()
+            if release.state in LIVE and (release.package.scenario, release.package.task) == (scenario, task)
+        ]
+        with self._state.database.reading() as session:
+            return devices_running(session, live)
+
+    def act(self, number: str, act: str, reason: str, by: str, epoch: int | None = None) -> str:
+        """Pause, resume, full, halt, rollback, kill or revive; returns the release to look at.
+
+        ``epoch`` is that of the preview that somebody has seen; what stops something is done all the same.
+
+        Raises:
+            ArgumentError: the release is in no state for that.
+            ResourceError: devices would not believe what a rollback names; another plan than that of
+                ``epoch`` is out.
+        """
+        epoch = None if act in _STOPS else epoch
         if act == "rollback":
-            number = self._roll_back(number, reason, by)
+            number = self._roll_back(number, reason, by, epoch)
         else:
-            self._change(number, act, reason, by)
+            self._change(number, act, reason, by, epoch)
         self._state.wake()
         return number
 
-    def _roll_back(self, number: str, reason: str, by: str) -> str:
+    def _roll_back(self, number: str, reason: str, by: str, epoch: int | None) -> str:
         with self._state.signing, self._transaction(by) as now:
+            self._need_epoch(epoch)
             old = self._controller.behind(number)
-            if old is not None:
+            if old is not None and self._controller.allows(number, "rollback", now):
                 list_again(self._state.repository, old.package)
             return self._controller.roll_back(number, by, now, reason).id
 
-    def _change(self, number: str, act: str, reason: str, by: str) -> None:
+    def _change(self, number: str, act: str, reason: str, by: str, epoch: int | None) -> None:
         with self._transaction(by) as now:
+            self._need_epoch(epoch)
             package = self._controller.release(number).package
             if act in ("kill", "revive"):
                 self._urgent = self._urgent or act == "kill"
                 change = self._controller.kill if act == "kill" else self._controller.revive
                 change(package.scenario, package.task, by, now, reason)
-            elif act in ("pause", "halt"):
-                getattr(self._controller, act)(number, by, now, reason)
             else:
-                getattr(self._controller, act)(number, by, now)
+                getattr(self._controller, act)(number, by, now, reason)
 
-    def _refuse_second(self, package: Package) -> None:
-        """Before anything of the new release is written."""
-        for other in self._controller.releases():
-            same = (other.package.scenario, other.package.task) == (package.scenario, package.task)
-            if same and other.gray:
-                raise ArgumentError.of(
-                    f"release '{other.id}' of the same task is {other.state}",
-                    "one gray release of a task at a time",
-                    "walle release start",
-                    f"walle release halt {other.id}, or full",
-                )
+    def _need_epoch(self, seen: int | None) -> None:
+        now = self._controller.epoch
+        if seen is not None and seen != now:
+            raise ResourceError.of(
+                f"a preview of epoch {seen}", f"one of epoch {now}, which is out", "release",
+                "look at what it changes now: walle release list SCENARIO",
+            )  # fmt: skip
 
     def params(self, number: str) -> Params:
         """What a release sets of its task's ``walle.params``."""
@@ -175,7 +225,9 @@ class ReleaseService:
             key = (release.package.scenario, release.package.task)
             if key in self._controller.kills():
                 return ["revive"]
-            return [act for act, states in _ACTS.items() if release.state in states]
+            now = self._state.now()
+            found = [act for act in _ACTS if self._controller.allows(number, act, now)]
+            return [*found, "kill"] if release.state in LIVE else found
 
     def ramp(self, number: str) -> dict[str, list[tuple[float, float]]]:
         """The share of devices over time, in percent, for the plot."""

@@ -35,6 +35,7 @@ _PAGES = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blo
 _PAGES.filters["when"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
 _REFRESH_S = 5
 _MOST_FORM = 4096
+_MOST_DIGITS = 16  # of an epoch
 _ROWS = 50
 
 
@@ -178,12 +179,25 @@ def release(number: ReleaseId, person: Visitor, state: State) -> HTMLResponse:
     )
 
 
+@router.get("/releases/{number}/{act}")
+def confirm(number: ReleaseId, act: releases.Act, person: Visitor, state: State) -> HTMLResponse:
+    """Whom an act changes, and the form that does it."""
+    _need_releaser(state, number, person)
+    row, preview = releases.status_of(state, number), releases.preview_of(state, number, act)
+    return page("act", person, row=row, preview=preview, longest=releases.MOST_REASON)
+
+
 @router.post("/releases/{number}/{act}")
 def act(number: ReleaseId, act: releases.Act, form: Form, person: Visitor, state: State) -> Response:
-    """What the buttons do."""
-    if _release_role(state, number, person) < Role.RELEASER:
-        need(person, releases.scenario_of(state, number), Role.RELEASER)
-    made = state.releases.act(number, act, form.get("reason", "on the dashboard")[:500], person.name)
+    """What was previewed is done, for a reason."""
+    _need_releaser(state, number, person)
+    reason, epoch = form.get("reason", "").strip()[: releases.MOST_REASON], form.get("epoch", "")
+    if not reason or not (epoch.isascii() and epoch.isdigit() and len(epoch) < _MOST_DIGITS):
+        raise RefusalError(
+            400, f"'{act}' without a reason, or unseen", "a reason, on the page that says whom it changes",
+            f"release {number}", f"see /releases/{number}/{act}",
+        )  # fmt: skip
+    made = state.releases.act(number, act, reason, person.name, int(epoch))
     return RedirectResponse(f"/releases/{made}", 303)
 
 
@@ -235,6 +249,11 @@ def _release_role(state: Server, number: str, person: Person) -> Role:
             403, f"release {number}", "one that you may see", "releases", "ask an owner of its scenario"
         )
     return role
+
+
+def _need_releaser(state: Server, number: str, person: Person) -> None:
+    if _release_role(state, number, person) < Role.RELEASER:
+        need(person, releases.scenario_of(state, number), Role.RELEASER)
 
 
 def _figures(progress: dict[str, Any]) -> dict[str, str]:

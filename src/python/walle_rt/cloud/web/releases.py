@@ -18,6 +18,8 @@ from .named import ReleaseId, ScenarioName, TaskName, VersionName
 router = APIRouter(tags=["releases"])
 
 MOST_ROWS = 1000
+MOST_REASON = 500
+SeenEpoch = Annotated[int | None, Field(ge=0, le=2**53)]
 Act = Literal["pause", "resume", "full", "halt", "rollback", "kill", "revive"]
 
 
@@ -27,12 +29,34 @@ class NewRelease(BaseModel):
     task: TaskName
     version: VersionName
     policy: str = Field(default="", max_length=64 * 1024)
+    reason: str = Field(default="", max_length=MOST_REASON)
+    epoch: SeenEpoch = None
 
 
 class Reason(BaseModel):
-    """Why; it stands in the audit log."""
+    """Why; it stands in the audit log. ``epoch``: of the preview that was looked at."""
 
-    reason: str = Field(default="", max_length=500)
+    reason: str = Field(default="", max_length=MOST_REASON)
+    epoch: SeenEpoch = None
+
+
+class ChangeRow(BaseModel):
+    """Devices that have told what they run, and what they run then."""
+
+    devices: int
+    before: str
+    after: str
+    up_to: float
+    seconds: int
+
+
+class PreviewRow(BaseModel):
+    """Whom an act changes; ``lines`` says it for people. Send ``epoch`` along with the act."""
+
+    act: str
+    epoch: int
+    changes: list[ChangeRow]
+    lines: list[str]
 
 
 class ReleaseRow(BaseModel):
@@ -107,8 +131,16 @@ def list_releases(
 @router.post("/scenarios/{scenario}/releases", status_code=201)
 def start_release(scenario: ScenarioName, given: NewRelease, person: Releaser, state: State) -> ReleaseStatus:
     """Start a release; devices learn of it within a second."""
-    number = state.releases.start(scenario, given.task, given.version, given.policy, person.name)
+    more = (person.name, given.reason, given.epoch)
+    number = state.releases.start(scenario, given.task, given.version, given.policy, *more)
     return status_of(state, number)
+
+
+@router.post("/scenarios/{scenario}/releases/preview")
+def preview_start(scenario: ScenarioName, given: NewRelease, _: Releaser, state: State) -> PreviewRow:
+    """Whom a release would change; nothing is done."""
+    epoch, made = state.releases.preview_start(scenario, given.task, given.version, given.policy)
+    return _preview("start", epoch, made)
 
 
 @router.get("/releases/{number}")
@@ -156,6 +188,24 @@ def failures(
         return [FailureRow.model_validate(row, from_attributes=True) for row in session.scalars(chosen)]
 
 
+@router.get("/releases/{number}/{act}/preview")
+def preview_act(number: ReleaseId, act: Annotated[Act, Path()], person: Somebody, state: State) -> PreviewRow:
+    """Whom an act would change; nothing is done."""
+    _allowed(state, number, person, Role.VIEWER)
+    return preview_of(state, number, act)
+
+
+def preview_of(state: Server, number: str, act: Act) -> PreviewRow:
+    """The same for pages."""
+    epoch, made = state.releases.preview(number, act)
+    return _preview(act, epoch, made)
+
+
+def _preview(act: str, epoch: int, made: Any) -> PreviewRow:
+    changes = [ChangeRow.model_validate(change, from_attributes=True) for change in made.changes]
+    return PreviewRow(act=act, epoch=epoch, changes=changes, lines=made.lines())
+
+
 @router.post("/releases/{number}/{act}")
 def act_on(
     number: ReleaseId,
@@ -169,7 +219,7 @@ def act_on(
     ``rollback`` starts a release of the version before; the reply is that one.
     """
     _allowed(state, number, person, Role.RELEASER)
-    return status_of(state, state.releases.act(number, act, given.reason, person.name))
+    return status_of(state, state.releases.act(number, act, given.reason, person.name, given.epoch))
 
 
 @router.get("/epoch")
