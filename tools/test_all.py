@@ -58,7 +58,7 @@ PARTS: dict[str, tuple[Step, ...]] = {
         Step("100 devices behind cuts and kills", "python -m tests.fault.link --seeds 100"),
         Step(
             "releases on trial",
-            "python -m tests.fault.release --failing 20 --healthy 10 --incident 10 --jobs 2",
+            "python -m tests.fault.release --failing 20 --healthy 10 --incident 10 --attacked 60 --jobs 2",
         ),
     ),
     "conformance": (

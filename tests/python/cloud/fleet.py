@@ -56,8 +56,7 @@ class Fleet:
             heapq.heappush(events, (at, order, what, device, control))
 
         salt = native.salt_of(release)
-        for _ in range(self.count):
-            device = rng.getrandbits(64)
+        for device in self.devices(rng):
             place = native.bucket_value(salt, device >> 32) / native.WHOLE
             later(self._reached(place), "claim", device, False)
             if place > 0.9:
@@ -73,6 +72,7 @@ class Fleet:
                 break
             if what == "tick":
                 controller.tick(now)
+                self.each_second(now, controller, release)
             elif what == "claim":
                 claim = controller.claim(now, release, device, control)
                 if claim.granted:
@@ -82,7 +82,7 @@ class Fleet:
             else:
                 if control:
                     later(now + 5, "claim", device, True)
-                failed = rng.random() < self.fails(now, control)
+                failed = self.fails_on(rng, now, device, control)
                 if failed and self.silent:
                     continue
                 status = "phase_error" if failed else "ok"
@@ -90,6 +90,17 @@ class Fleet:
                     now, Report(device, release, "shop", "rank", control=control, status=status)
                 )
         return controller
+
+    def devices(self, rng: random.Random) -> list[int]:
+        """The pseudonyms of those that ask when the ramp reaches them."""
+        return [rng.getrandbits(64) for _ in range(self.count)]
+
+    def fails_on(self, rng: random.Random, now: float, device: int, control: bool) -> bool:
+        """Whether a report of an honest device tells of a failure."""
+        return rng.random() < self.fails(now, control)
+
+    def each_second(self, now: float, controller: Controller, release: str) -> None:
+        """What else happens."""
 
     def _reached(self, place: float) -> float:
         ramp = self.ramp

@@ -29,7 +29,7 @@ class MemoryStore:
         self._releases: dict[str, Release] = {}
         self._counts: dict[str, Mapping[str, Any]] = {}
         self._claims: dict[str, dict[tuple[int, bool], float]] = {}
-        self._failed: dict[str, set[int]] = {}
+        self._counted: dict[tuple[str, bool], dict[int, bytes]] = {}
         self.acts: list[Act] = []
 
     def epoch(self) -> int:
@@ -78,13 +78,19 @@ class MemoryStore:
         """One less."""
         self._claims.get(release, {}).pop((device, control), None)
 
-    def failed(self, release: str) -> Iterable[int]:
-        """Devices that have failed."""
-        return set(self._failed.get(release, ()))
+    def counted(self, release: str, failed: bool) -> Iterable[bytes]:
+        """What was put, in its order."""
+        return [devices for _, devices in sorted(self._counted.get((release, failed), {}).items())]
 
-    def add_failed(self, release: str, device: int) -> None:
-        """One more."""
-        self._failed.setdefault(release, set()).add(device)
+    def put_counted(self, release: str, failed: bool, chunk: int, devices: bytes) -> None:
+        """Add or replace a chunk."""
+        self._counted.setdefault((release, failed), {})[chunk] = devices
+
+    def drop_counted(self, release: str) -> None:
+        """With the claims."""
+        self._claims.pop(release, None)
+        for failed in (False, True):
+            self._counted.pop((release, failed), None)
 
     def note(self, at_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
         """Behind all others."""

@@ -275,8 +275,11 @@ class ServedFleet:
         device.busy = False
         return None
 
+    def _fails_on(self, device: Simulated, control: bool) -> bool:
+        return self._rng.random() < self._fails(self._now, control)
+
     async def _tried(self, device: Simulated, control: bool, digest: int) -> None:
-        failed = self._rng.random() < self._fails(self._now, control)
+        failed = self._fails_on(device, control)
         device.active = digest
         more = {"phase": "execute", "error_type": "Boom"} if failed else {}
         status, _ = await self._report(device, control, "phase_error" if failed else "ok", **more)

@@ -19,6 +19,12 @@ SECONDS = Histogram(
 SENT_BYTES = Counter("walle_files_sent_bytes_total", "Bytes of metadata and blobs sent.", registry=REGISTRY)
 REPORTS = Counter("walle_reports_total", "Reports by status.", ["status"], registry=REGISTRY)
 REPEATED = Counter("walle_reports_repeated_total", "Reports that came a second time.", registry=REGISTRY)
+UNCOUNTED = Counter(
+    "walle_reports_uncounted_total",
+    "Reports that said nothing new of a device that was asked.",
+    registry=REGISTRY,
+)
+LIMITED = Counter("walle_reports_limited_total", "Batches of devices that send too many.", registry=REGISTRY)
 EPOCH = Gauge("walle_epoch", "Number of the plan that is out.", registry=REGISTRY)
 RELEASES = Gauge("walle_releases", "Releases by state.", ["state"], registry=REGISTRY)
 LOOP_SECONDS = Histogram(

@@ -129,12 +129,17 @@ class Claim(Base):
     until: Mapped[float] = mapped_column(Double)
 
 
-class FailedDevice(Base):
-    """A device that a release has failed on: it counts once."""
+class CountedDevices(Base):
+    """Devices that a gray release has counted, 512 to a row, or those of them that failed: each counts once.
 
-    __tablename__ = "failed_devices"
+    Dropped when the release is gray no more.
+    """
+
+    __tablename__ = "counted_devices"
     release_id: Mapped[str] = mapped_column(ForeignKey("releases.id"), primary_key=True)
-    device: Mapped[str] = mapped_column(String(16), primary_key=True)
+    failed: Mapped[bool] = mapped_column(Boolean, primary_key=True)
+    chunk: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    devices: Mapped[bytes] = mapped_column(LargeBinary)  # pseudonyms, 8 bytes each
 
 
 class RampPoint(Base):

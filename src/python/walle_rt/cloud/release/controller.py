@@ -215,11 +215,15 @@ class Controller:
         if report.status == "claim":
             return self.claim(now_s, report.release, report.device, report.control)
         release = self._releases.get(report.release)
-        if release is not None and release.state != State.DRAFT:
-            trial = self.trial(release.id)
-            if trial.report(now_s, report.device, report.control, report.status):
-                self._halt_by_guard(trial, now_s)
-        return Claim(True)
+        if release is None or release.state == State.DRAFT:
+            return Claim(True)
+        if not release.gray:  # nobody is asked any more, and no guard reads what comes
+            return Claim(True, counted=True)
+        trial = self.trial(release.id)
+        taken = trial.report(now_s, report.device, report.control, report.status)
+        if taken.halt:
+            self._halt_by_guard(trial, now_s)
+        return Claim(True, counted=taken.counted)
 
     def tick(self, now_s: float) -> list[str]:
         """Counts missing reports and makes releases full that have waited long enough; call it every second
@@ -299,8 +303,11 @@ class Controller:
     def _put(self, release: Release) -> None:
         self._releases[release.id] = release
         self._store.put_release(release)
-        if release.id in self._trials:
-            self._trials[release.id].release = release
+        trial = self._trials.get(release.id)
+        if trial is not None:
+            ends, trial.release = trial.release.gray and not release.gray, release
+            if ends:
+                trial.end()
 
     def _move(
         self, release: Release, actor: str, act: str, now_s: float, detail: Detail | None = None

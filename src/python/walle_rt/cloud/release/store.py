@@ -63,12 +63,16 @@ class Store(Protocol):
         """One less."""
         ...
 
-    def failed(self, release: str) -> Iterable[int]:
-        """Devices that have failed."""
+    def counted(self, release: str, failed: bool) -> Iterable[bytes]:
+        """Devices that were counted, or those of them that failed: what `put_counted` wrote, in its order."""
         ...
 
-    def add_failed(self, release: str, device: int) -> None:
-        """One more."""
+    def put_counted(self, release: str, failed: bool, chunk: int, devices: bytes) -> None:
+        """A chunk of them, new or in place of the one of its number."""
+        ...
+
+    def drop_counted(self, release: str) -> None:
+        """All of both kinds, and the claims: the release is gray no more."""
         ...
 
     def note(self, at_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:

@@ -1,9 +1,12 @@
 """A gray release on trial: who was let in, who has reported, and whether it must stop.
 
 Both cohorts are treated alike: a device claims a place, has until a deadline to report, and without one
-counts as a failure. A treated device's good report ends its part; its first failure counts whenever it comes,
-and once: no device halts a release alone. A control device claims again after each report, and is let in as
-often as treated ones are: so at any time there is a rate to compare with, however small the cohort is.
+counts as a failure. What nobody had a place for counts nothing. A treated device counts once: as good, or
+from its first failure on, whenever that comes, as failed - so k liars of n devices are k of n reports,
+whatever they send. A control device claims again, and is let in as often as treated ones are: so at any time
+there is a rate to compare with, however small the cohort is (control.py).
+
+Which devices were counted is known as long as the release is gray; then it is dropped, here and in the store.
 """
 
 from __future__ import annotations
@@ -14,10 +17,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..._core import policy as native
+from .control import ControlRate
+from .counted import Counted
 from .release import Release, State
 from .sprt import Sprt
 from .store import Store
-from .window import SECONDS, Window
+from .window import SECONDS, Lately, Window
 
 # How far ahead of the server's clock a device's may be and still be let in where its ramp says so.
 CLOCK_SLACK_S = 5.0
@@ -33,10 +38,25 @@ class Claim:
     Attributes:
         granted: it may, and must report.
         wait_s: otherwise: when to ask again; 0: never - the plan has changed, or it has failed here before.
+        counted: what was said changes the release's numbers: it is new of a device that may say it.
     """
 
     granted: bool
     wait_s: float = 0.0
+    counted: bool = False
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of a report.
+
+    Attributes:
+        counted: it says something new of a device that was asked.
+        halt: the release must stop.
+    """
+
+    counted: bool
+    halt: bool = False
 
 
 @dataclass
@@ -54,7 +74,7 @@ class _Cohort:
     counts: Counts = field(default_factory=Counts)
     waiting: dict[int, float] = field(default_factory=dict)  # device -> deadline
     let_in: Window = field(default_factory=Window)  # and how many had to wait
-    reports: Window = field(default_factory=Window)  # and how many of them were failures
+    refused: Lately = field(default_factory=Lately)
 
 
 class Trial:
@@ -69,7 +89,8 @@ class Trial:
         self.statuses: Counter[str] = Counter()
         self.sprt = Sprt(release.guard)
         self._salt = native.salt_of(release.id)
-        self._failed = set(store.failed(release.id))
+        self._counted = Counted(release.id, store)
+        self._control = ControlRate()
         kept = store.counts(release.id)
         if kept:
             self._cohorts[False].counts = Counts(**kept["treated"])
@@ -95,15 +116,15 @@ class Trial:
 
     def control_rate(self, now_s: float) -> float:
         """The control cohort's failures among its reports of the last minute; 0 without any."""
-        reports, failures = self._cohorts[True].reports.sums(now_s)
-        return failures / reports if reports else 0.0
+        return self._control.rate(now_s)
 
     def claim(self, now_s: float, device: int, control: bool) -> Claim:
         """A device asks to be let in; one that was and has not reported may once more."""
-        if self.release.state not in (State.GRAY, State.PAUSED) or (not control and device in self._failed):
+        if not self.release.gray or (not control and device in self._counted.failed):
             return Claim(False)
         cohort = self._cohorts[control]
-        if device in cohort.waiting:
+        # One that was counted as good may have it again, after its task was killed and revived, say.
+        if device in cohort.waiting or (not control and device in self._counted.all):
             return Claim(True)
         ahead = self._wait_for_place(now_s, device, control)
         if ahead > 0:
@@ -112,7 +133,8 @@ class Trial:
         let_in, refused = cohort.let_in.sums(now_s)
         most = self._cohorts[False].let_in.sums(now_s)[0] if control else self.release.ramp.per_minute
         if full or let_in >= most:
-            cohort.let_in.add(now_s, 0, 1)
+            if cohort.refused.new(now_s, device):
+                cohort.let_in.add(now_s, 0, 1)
             # As many come a second as were let in lately, however many wait; nobody was: within a minute.
             queue = refused / let_in if let_in else SECONDS / LEAST_WAIT_S
             return Claim(False, min(LEAST_WAIT_S * (1 + queue), MOST_WAIT_S))
@@ -123,14 +145,15 @@ class Trial:
         heapq.heappush(self._deadlines, (until, device, control))
         self._store.put_claim(self.release.id, device, control, until)
         self._save()
-        return Claim(True)
+        return Claim(True, counted=True)
 
     def _wait_for_place(self, now_s: float, device: int, control: bool) -> float:
         """Seconds until the ramp reaches the device, 0 where it has."""
         place = native.bucket_value(self._salt, device >> 32) / native.WHOLE
         then = now_s + CLOCK_SLACK_S
         if control:
-            return 0.0 if place >= 1 - self.release.control(then) else LEAST_WAIT_S
+            inside = place >= 1 - self.release.control(then)
+            return self._control.wait_s(now_s, device) if inside else LEAST_WAIT_S
         if place < self.release.share(then):
             return 0.0
         ramp = self.release.ramp
@@ -142,16 +165,15 @@ class Trial:
         )
         return min(max(reached - now_s, LEAST_WAIT_S), MOST_WAIT_S)
 
-    def report(self, now_s: float, device: int, control: bool, status: str) -> bool:
-        """A report came in; True: halt."""
-        self.statuses[status] += 1
+    def report(self, now_s: float, device: int, control: bool, status: str) -> Taken:
+        """A report came in."""
         failed = status != "ok"
         known = self._drop(device, control)
-        # What nobody was waiting for counts only as a first failure: made-up good reports could hide those.
-        if not known and (control or not failed or device in self._failed):
-            self._save()
-            return False
-        return self._count(now_s, device, control, failed)
+        later = failed and not control and device in self._counted.all and device not in self._counted.failed
+        if not known and not later:
+            return Taken(False)
+        self.statuses[status] += 1
+        return Taken(True, self._count(now_s, device, control, failed))
 
     def expire(self, now_s: float) -> bool:
         """Count those whose deadline has passed (at it, it has not) as failures; True: halt."""
@@ -176,16 +198,23 @@ class Trial:
         return known
 
     def _count(self, now_s: float, device: int, control: bool, failed: bool) -> bool:
-        cohort = self._cohorts[control]
-        cohort.counts.bad += failed
-        cohort.counts.good += not failed
-        cohort.reports.add(now_s, 1, failed)
-        if failed and not control:
-            self._failed.add(device)
-            self._store.add_failed(self.release.id, device)
+        counts = self._cohorts[control].counts
+        if control:
+            self._control.add(now_s, device, failed)
+        elif self.release.gray:
+            counts.good -= not self._counted.add(device, failed)  # it was good until now
+        counts.bad += failed
+        counts.good += not failed
         halt = not control and self.sprt.add(failed, self.control_rate(now_s))
         self._save()
-        return halt and self.release.state in (State.GRAY, State.PAUSED)
+        return halt and self.release.gray
+
+    def end(self) -> None:
+        """The release is gray no more: nobody is waited for, and who was counted needs not be known."""
+        for cohort in self._cohorts.values():
+            cohort.waiting.clear()
+        self._deadlines.clear()
+        self._counted.drop()
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers, as stores keep them."""

@@ -1,4 +1,4 @@
-"""Sums over the last minute."""
+"""Sums over the last minute, and who was there within it."""
 
 from __future__ import annotations
 
@@ -34,3 +34,22 @@ class Window:
         while self._seconds and self._seconds[0][0] <= second_now - SECONDS:
             for i, count in enumerate(self._seconds.popleft()[1]):
                 self._sums[i] -= count
+
+
+class Lately:
+    """Devices that were counted within the last minute: who asks a thousand times is one that asks."""
+
+    MOST = 100_000  # beyond them nobody is counted any more until the first are forgotten
+
+    def __init__(self) -> None:
+        """Nobody."""
+        self._at: dict[int, float] = {}  # in the order of these times
+
+    def new(self, now_s: float, device: int) -> bool:
+        """Whether this one is to be counted; it was then, for a minute."""
+        while self._at and (first := next(iter(self._at.items())))[1] <= now_s - SECONDS:
+            del self._at[first[0]]
+        if device in self._at or len(self._at) >= self.MOST:
+            return False
+        self._at[device] = now_s
+        return True

@@ -13,9 +13,13 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from ...errors import NetworkError
+from .. import metrics
+from .rates import Rates
 
 MOST_WAITING = 4096  # batches of reports; beyond that devices are sent away until later
 MOST_TOGETHER = 256
+# Of a device: reports at once - all that wait on its disk, and claims - and more with each second.
+BURST, PER_S = 512.0, 1.0
 
 Given = tuple[str, Any]
 
@@ -27,15 +31,19 @@ class Inbox:
     """
 
     def __init__(
-        self, decode: Callable[[str, bytes], Any], store: Callable[[list[Given]], list[dict[str, Any]]]
+        self,
+        decode: Callable[[str, bytes], list[Any]],
+        store: Callable[[list[Given]], list[dict[str, Any]]],
+        now: Callable[[], float],
     ) -> None:
         """Nothing waits yet."""
-        self._decode, self._store = decode, store
+        self._decode, self._store, self._now = decode, store, now
+        self._rates = Rates(BURST, PER_S)
         self._waiting: list[tuple[Given, asyncio.Future[dict[str, Any]]]] = []
         self._task: asyncio.Task[None] | None = None
 
     async def take(self, device: str, body: bytes) -> dict[str, Any]:
-        """What one device sent; returns when it is durable.
+        """What one device sent; returns when it is durable, or when to come again: it sends too much.
 
         Raises:
             ArgumentError: the bytes are no reports, or another device's.
@@ -46,6 +54,10 @@ class Inbox:
                 f"{len(self._waiting)} batches that wait", "fewer", "/v1/reports", "send it again later"
             )
         item = self._decode(device, body)
+        wait_s = self._rates.allow(device, len(item), self._now())
+        if wait_s:
+            metrics.LIMITED.inc()
+            return {"taken": 0, "granted": False, "wait_s": wait_s}
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting.append(((device, item), future))
         if self._task is None or self._task.done():

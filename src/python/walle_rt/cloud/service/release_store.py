@@ -3,7 +3,7 @@
 The controller writes as it goes; here that is held back until the transaction's end where it would be written
 often: a batch of 256 reports of one release changes its counts 256 times, and the row once. Places that were
 claimed or given back go the same way, as one statement for all: a statement of its own for each device was
-half of what a report cost.
+half of what a report cost. Devices that were counted are written a chunk at a time.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from ..model.audit import append
-from ..model.tables import Claim, Epoch, FailedDevice, Kill
+from ..model.tables import Claim, CountedDevices, Epoch, Kill
 from ..model.tables import Release as Row
 from ..release import Release
 from ..release.store import Detail
 
 _Place = tuple[str, str, bool]  # release, device, whether it is control
+_Chunk = tuple[str, bool, int]  # release, whether of failed devices, number
 _GONE = delete(Claim).where(
     Claim.release_id == bindparam("r"), Claim.device == bindparam("d"), Claim.control == bindparam("c")
 )
@@ -39,7 +40,7 @@ class DatabaseStore:
         self._session: Session | None = None
         self._counts: dict[str, Mapping[str, Any]] = {}
         self._claims: dict[_Place, float | None] = {}  # until when; None: given back
-        self._failed: set[tuple[str, str]] = set()
+        self._counted: dict[_Chunk, bytes] = {}
         self._epoch: int | None = None
         self.raised = False  # the epoch, since ``enter``
         self.actor, self.at_s = "", 0.0
@@ -47,7 +48,7 @@ class DatabaseStore:
     def enter(self, session: Session, actor: str, at_s: float) -> None:
         """What follows belongs to this transaction."""
         self._session, self.actor, self.at_s = session, actor, at_s
-        self._counts, self._claims, self._failed, self.raised = {}, {}, set(), False
+        self._counts, self._claims, self._counted, self.raised = {}, {}, {}, False
 
     def leave(self) -> None:
         """Write what was held back."""
@@ -66,9 +67,11 @@ class DatabaseStore:
         rows = [{**_row(place), "until": until} for place, until in claims.items() if until is not None]
         if rows:
             self._open.execute(insert(Claim), rows)
-        failed, self._failed = self._failed, set()
-        if failed:
-            self._open.execute(insert(FailedDevice), [{"release_id": r, "device": d} for r, d in failed])
+        counted, self._counted = self._counted, {}
+        for (release, failed, chunk), devices in counted.items():
+            key = {"release_id": release, "failed": failed, "chunk": chunk}
+            self._open.merge(CountedDevices(**key, devices=devices))
+        self._open.flush()
 
     @property
     def _open(self) -> Session:
@@ -137,15 +140,23 @@ class DatabaseStore:
         """One less."""
         self._claims[release, f"{device:016x}", control] = None
 
-    def failed(self, release: str) -> Iterable[int]:
-        """Devices that have failed."""
+    def counted(self, release: str, failed: bool) -> Iterable[bytes]:
+        """What was put, in its order."""
         self._write_places()
-        rows = self._open.scalars(select(FailedDevice.device).where(FailedDevice.release_id == release))
-        return [int(device, 16) for device in rows]
+        of = (CountedDevices.release_id == release, CountedDevices.failed.is_(failed))
+        chosen = select(CountedDevices.devices).where(*of).order_by(CountedDevices.chunk)
+        return list(self._open.scalars(chosen))
 
-    def add_failed(self, release: str, device: int) -> None:
-        """One more; the controller says it once."""
-        self._failed.add((release, f"{device:016x}"))
+    def put_counted(self, release: str, failed: bool, chunk: int, devices: bytes) -> None:
+        """At the transaction's end."""
+        self._counted[release, failed, chunk] = devices
+
+    def drop_counted(self, release: str) -> None:
+        """With the claims."""
+        self._counted = {key: devices for key, devices in self._counted.items() if key[0] != release}
+        self._claims = {place: until for place, until in self._claims.items() if place[0] != release}
+        self._open.execute(delete(CountedDevices).where(CountedDevices.release_id == release))
+        self._open.execute(delete(Claim).where(Claim.release_id == release))
 
     def note(self, at_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
         """Into the server's audit log, which has others' entries between the controller's."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import threading
 from collections import Counter as Count
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ from ..release import (
 )
 from .catalogue import PublishedPackages, find_version
 from .listing import list_again
+from .rates import Rates
 from .release_store import DatabaseStore
 from .running import devices_running
 from .state import ServerState
@@ -50,6 +52,7 @@ LOG = logging.getLogger("walle_rt.cloud")
 _ACTS = ("pause", "resume", "full", "halt", "rollback")
 _STOPS = ("pause", "halt", "kill")
 _SAMPLE = 100  # of the reports that tell of no failure one in so many is kept as it came
+_REST = 20  # failures a minute and release that count no more and are kept all the same
 _RAMP_STEP = 0.005  # of a share, between two points of the plot
 Replies = list[dict[str, Any]]
 
@@ -69,6 +72,7 @@ class ReleaseService:
         self._drawn: dict[str, float] = {}
         self._urgent = False
         self._out: tuple[int, Any] | None = None  # the plan that is signed, to look devices up in
+        self._rest = Rates(_REST, _REST / 60)
         self._load()
 
     def _load(self) -> None:
@@ -270,7 +274,7 @@ class ReleaseService:
     def _take(
         self, device: Device, reports: list[Report], now: float, counters: Count[tuple[str, int, str, str]]
     ) -> dict[str, Any]:
-        reply: dict[str, Any] = {"taken": 0, "granted": True, "wait_s": 0.0}
+        reply: dict[str, Any] = {"taken": 0, "granted": True, "wait_s": 0}  # whole: devices read no other
         device.seen = max(device.seen, now)
         for report in reports:
             # A claim may overtake reports that wait on the device, and asking twice changes nothing.
@@ -283,15 +287,27 @@ class ReleaseService:
                 continue
             answer = self._controller.report(now, report)
             if not answer.granted:
-                reply["granted"], reply["wait_s"] = False, max(reply["wait_s"], answer.wait_s)
+                reply["granted"], reply["wait_s"] = False, max(reply["wait_s"], math.ceil(answer.wait_s))
                 continue
             reply["taken"] += 1
             device.epoch = max(device.epoch, min(report.epoch, self._controller.epoch))
             cohort = "control" if report.control else "treated"
-            counters[report.release, int(now // 60), cohort, report.status] += 1
-            if report.status not in ("ok", "claim") or (report.seq + report.device) % _SAMPLE == 0:
+            if answer.counted:
+                counters[report.release, int(now // 60), cohort, report.status] += 1
+            else:
+                metrics.UNCOUNTED.inc()
+            if self._is_kept(report, answer.counted, now):
                 self._session.add(_detail(report, cohort, now))
         return reply
+
+    def _is_kept(self, report: Report, counted: bool, now: float) -> bool:
+        """Whether it is kept as it came: a device's first failure, a sample of what else counts, and a few
+        of the rest, as nobody is to fill the disk."""
+        if counted and report.status not in ("ok", "claim"):
+            return True
+        if counted:
+            return (report.seq + report.device) % _SAMPLE == 0
+        return report.status not in ("ok", "claim") and self._rest.allow(report.release, 1, now) == 0
 
     def _is_ours(self, report: Report) -> bool:
         try:

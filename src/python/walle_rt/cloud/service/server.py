@@ -33,7 +33,7 @@ class Server(ServerState):
         self.tunnel: TunnelEnd | None = None
         self.device_auth = DeviceAuth(self)
         self.releases = ReleaseService(self, self._announce)
-        self.inbox = Inbox(self.releases.decode, self.releases.store)
+        self.inbox = Inbox(self.releases.decode, self.releases.store, self.now)
         folder = settings.folder
         self.maintenance = Maintenance(folder / "features.db", read_limits(folder / "retention.toml"))
         self._swept_at = -_SWEEP_S

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import math
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -144,8 +143,8 @@ class DevicePath:
             return
         if reply["granted"]:
             await _json(send, 200, reply)
-        else:  # a claim, which comes alone: the device asks again later
-            await _json(send, 429, reply, [(b"retry-after", str(math.ceil(reply["wait_s"])).encode())])
+        else:  # a claim, which comes alone, or too many reports: the device asks again later
+            await _json(send, 429, reply, [(b"retry-after", str(reply["wait_s"]).encode())])
 
     async def _enrol(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _body(receive, _MOST_ENROL)

@@ -199,11 +199,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("release_id", "device", "control"),
     )
     op.create_table(
-        "failed_devices",
+        "counted_devices",
         sa.Column("release_id", sa.String(length=96), nullable=False),
-        sa.Column("device", sa.String(length=16), nullable=False),
+        sa.Column("failed", sa.Boolean(), nullable=False),
+        sa.Column("chunk", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("devices", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["release_id"], ["releases.id"]),
-        sa.PrimaryKeyConstraint("release_id", "device"),
+        sa.PrimaryKeyConstraint("release_id", "failed", "chunk"),
     )
     op.create_table(
         "ramp_points",
