@@ -124,6 +124,7 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   next.epoch = plan.epoch();
   next.plan_time_s = std::max(next.plan_time_s, env_->wall_us() / base::kUsPerSecond);
   const Decision decision = decide(plan, header(), next.plan_time_s);
+  for (const Choice& choice : decision.choices) end_other_trials(plan, choice, next);
 
   // Before anything is fetched, and with one write before it: a kill order is in a hurry.
   WALLE_TRY(remove_unwanted(plan, decision, std::move(next), pull));
@@ -139,6 +140,19 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   AgentMemory done = memory();
   done.carried_out = decision.digest;
   return file_.save(std::move(done));
+}
+
+// What a task does when its trial is over is told of the release that it runs by. What ran beside the trial
+// is nothing new.
+void Agent::end_other_trials(const Plan& plan, const Choice& choice, AgentMemory& next) {
+  const uint32_t named = choice.release != kNoRelease ? choice.release : choice.trial;
+  const auto known = named == kNoRelease ? next.tasks.end() : next.tasks.find(plan.releases()[named].task);
+  if (known == next.tasks.end() || known->second.trial.empty()) return;
+  ManagedTask& task = known->second;
+  if (choice.trial != kNoRelease && task.trial == plan.releases()[choice.trial].id) return;
+  if (task.active.release != task.trial) task.reported = Reported::runs;
+  task.trial.clear();
+  task.cohort = Cohort::treated;
 }
 
 // What came with a plan and has no place in this one. A task of which nothing ever ran is only forgotten: one

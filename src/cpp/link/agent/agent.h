@@ -108,6 +108,7 @@ class Agent {
   static bool is_new(const ManagedTask& task);
   Result<Plan> newest_plan(Updater& updater);
   Status follow(Updater& updater, const Plan& plan, Pull& pull);
+  static void end_other_trials(const Plan& plan, const Choice& choice, AgentMemory& next);
   // Takes the memory as it is to be when it begins.
   Status remove_unwanted(const Plan& plan, const Decision& decision, AgentMemory next, Pull& pull);
   void sweep();

@@ -32,11 +32,14 @@ void Agent::queue(AgentMemory& next, const std::string& name, const ChosenPackag
   const ManagedTask& task = next.tasks.at(name);
   Report report;
   report.device = options_.device;
-  report.release = task.trial.empty() ? package.release : task.trial;
+  // Of a trial the control cohort tells what it keeps, the treated what the trial brought: not what they had
+  // before it, and have again.
+  const bool tried = !task.trial.empty() && (task.cohort == Cohort::control || package.release == task.trial);
+  report.release = tried ? task.trial : package.release;
   report.scenario = task.scenario;
   report.task = name;
   report.version = package.version;
-  report.cohort = task.trial.empty() ? Cohort::treated : task.cohort;
+  report.cohort = tried ? task.cohort : Cohort::treated;
   report.status = status;
   if (trouble) {
     report.phase = as_name(trouble->phase);
@@ -146,6 +149,7 @@ Status Agent::finish_return(const std::string& name) {
   task.active = std::move(task.coming);
   task.coming = {};
   task.stage = Stage::none;
+  task.reported = Reported::runs;  // it was told when it was new; its failures are from now on
   WALLE_TRY(file_.save(std::move(next)));
   sweep();
   return {};

@@ -379,6 +379,76 @@ TEST_F(Agents, TheControlCohortKeepsWhatItHasAndReports) {
   EXPECT_EQ(last.version, control ? "1.0.0" : "1.1.0");
 }
 
+// Whatever ends a trial, what fails behind it is told of the release that runs, and as treated.
+class BehindATrial : public Agents, public testing::WithParamInterface<std::pair<std::string, bool>> {
+ protected:
+  // Under an id by which this device is in the control cohort, where half are treated.
+  PlanRelease as_control(PlanRelease next, const PlanRelease& base) {
+    for (int n = 0; n < 100; ++n) {
+      next.id = "half-" + std::to_string(n);
+      PlanData half;
+      half.epoch = 1;
+      half.releases = {gray(next, kWhole / 2, kWhole / 2), base};
+      const Decision decision = decide(*Plan::read(*write_plan(half)), agent->header(), 1'861'920'001);
+      if (decision.choices[0].cohort == Cohort::control) return next;
+    }
+    ADD_FAILURE() << "no id brings this device into the control cohort";
+    return next;
+  }
+};
+
+TEST_P(BehindATrial, FailuresAreToldOfTheReleaseThatRuns) {
+  const auto& [end, control] = GetParam();
+  const PlanRelease base = publish("1.0.0");
+  direct({base});
+  pulled();
+  host->fare["1.0.0"].firings = 1;
+  agent->tend();
+  PlanRelease next = publish("1.1.0");
+  if (control) next = as_control(next, base);
+  if (end == "turned down") host->bad["1.1.0"] = {"execute", "KeyError", "", ""};
+  direct({control ? gray(next, kWhole / 2, kWhole / 2) : gray(next), base});
+  expect_settled();
+  EXPECT_EQ(host->version("rank"), control || end == "turned down" ? "1.0.0" : "1.1.0");
+  env->advance_us(options().report_after_us);
+  agent->tend();
+  EXPECT_EQ(reports().back().release, next.id);
+  if (end == "gives way") {
+    host->fare["1.1.0"].stopped = true;
+    host->fare["1.1.0"].trouble = {"execute", "KeyError", "", ""};
+    agent->tend();
+    EXPECT_EQ(reports().back().status, ReportStatus::rolled_back);
+    EXPECT_EQ(reports().back().release, next.id);
+  } else if (end == "another one waits") {
+    direct({gray(publish("1.2.0")), base});
+    server.post_status = 429;
+    pulled();
+    server.post_status = 200;
+  } else {
+    direct({base});
+    expect_settled();
+  }
+  if (end != "another one waits") {
+    EXPECT_EQ(host->version("rank"), "1.0.0");
+  }
+  const std::string runs = host->version("rank");
+  host->fare[runs].firings = 1;
+  host->fare[runs].failures = 1;
+  host->fare[runs].trouble = {"execute", "ValueError", "", ""};
+  agent->tend();
+  const Report last = reports().back();
+  EXPECT_EQ(last.error_type, "ValueError");
+  EXPECT_EQ(last.version, runs);
+  EXPECT_EQ(last.release, runs == "1.0.0" ? base.id : next.id);
+  EXPECT_EQ(last.cohort, Cohort::treated);
+}
+
+INSTANTIATE_TEST_SUITE_P(, BehindATrial,
+                         testing::Values(std::pair("halted", false), std::pair("halted", true),
+                                         std::pair("gives way", false), std::pair("turned down", false),
+                                         std::pair("another one waits", false),
+                                         std::pair("another one waits", true)));
+
 TEST_F(Agents, ReportsWaitForTheServerAndTheirNumberIsBounded) {
   direct({publish("1.0.0")});
   pulled();
