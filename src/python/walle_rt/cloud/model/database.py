@@ -8,7 +8,7 @@ answered is on the disk.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Database:
         """Open; nothing is read yet."""
         self.url = _checked(url)
         self._writer = threading.Lock()
+        self.guard: Callable[[Session], None] = lambda session: None  # refuses a transaction by raising
         self.engine = _engine(self.url)
 
     def migrate(self) -> None:
@@ -80,6 +81,7 @@ class Database:
             self.engine.connect().execution_options(walle_writes=True) as connection,
             Session(connection, expire_on_commit=False) as session,
         ):
+            self.guard(session)
             yield session
             session.commit()
 

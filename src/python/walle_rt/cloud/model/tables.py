@@ -227,6 +227,16 @@ class EnrolmentCode(Base):
     device: Mapped[str | None] = mapped_column(_DEVICE)  # who took it
 
 
+class Lease(Base):
+    """Which server holds this database, and until when it is believed to live; one row."""
+
+    __tablename__ = "leases"
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    root: Mapped[str] = mapped_column(_DIGEST)  # of the repository's first root: whose database this is
+    holder: Mapped[str] = mapped_column(String(400))
+    until: Mapped[float] = mapped_column(Double)
+
+
 class AuditEntry(Base):
     """One act of an operator; each names the hash of the one before."""
 

@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ...errors import ResourceError
 from .. import metrics
+from ..service.lease import LeaseLostError
 from ..service.server import Server
 from ..web.app import build
 from .tls import shown_of
@@ -72,11 +73,17 @@ class Patient(HttpToolsProtocol):
 
 
 class ReleaseLoop(threading.Thread):
-    """Calls ``turn`` every ``every_s`` until it is stopped."""
+    """Calls ``turn`` every ``every_s`` until it is stopped.
 
-    def __init__(self, turn: Callable[[], None], every_s: float) -> None:
+    Where another server has taken over the database it ends by itself, ``lost`` says why, and ``over`` is
+    called.
+    """
+
+    def __init__(self, turn: Callable[[], None], every_s: float, over: Callable[[], None]) -> None:
         """Prepare; ``start()`` begins."""
         super().__init__(name="walle-releases", daemon=True)
+        self._end = over
+        self.lost: LeaseLostError | None = None
         self._turn, self._every_s = turn, every_s
         self._wake, self._over = threading.Event(), False
 
@@ -86,6 +93,10 @@ class ReleaseLoop(threading.Thread):
             began = time.monotonic()
             try:
                 self._turn()
+            except LeaseLostError as error:
+                LOG.error("this server ends", extra={"because": str(error)})
+                self.lost, self._over = error, True
+                self._end()
             except Exception:
                 metrics.LOOP_FAILURES.inc()
                 LOG.exception("a turn of the release loop failed")
@@ -112,6 +123,7 @@ def serve(state: Server, ready: Callable[[str], None]) -> None:
     Raises:
         ArgumentError: a certificate without its key.
         ResourceError: the address is taken, or the certificate cannot be used.
+        LeaseLostError: another server has taken over the database.
     """
     settings = state.settings
     shown = shown_of(state)
@@ -122,7 +134,10 @@ def serve(state: Server, ready: Callable[[str], None]) -> None:
         if shown is not None:
             shown.again()
 
-    loop = ReleaseLoop(turn, settings.tick_s)
+    def end() -> None:
+        server.should_exit = True
+
+    loop = ReleaseLoop(turn, settings.tick_s, end)
     state.wake = loop.soon
     config = uvicorn.Config(
         build(state),
@@ -151,6 +166,8 @@ def serve(state: Server, ready: Callable[[str], None]) -> None:
         for stop in reversed(beside):
             with contextlib.suppress(Exception):
                 stop()
+    if loop.lost is not None:
+        raise loop.lost
 
 
 class _Uvicorn(uvicorn.Server):

@@ -42,7 +42,12 @@ class Server(ServerState):
         self._refusing = threading.Lock()
 
     def turn(self) -> None:
-        """One turn of the loop."""
+        """One turn of the loop.
+
+        Raises:
+            LeaseLostError: another server has taken over the database; this one has to end.
+        """
+        self.lease.renew()
         self.releases.turn()
         self.sign_again_if_due()
         with self._seen_lock:

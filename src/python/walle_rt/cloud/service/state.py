@@ -15,6 +15,7 @@ keys/ca         the certificate authority of devices
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import threading
 import time
@@ -35,6 +36,7 @@ from ..model.audit import append
 from ..model.tables import Operator, Scenario
 from ..trust import KeyFolder, TaskRepository
 from ..trust.authority import DEVICE_DAYS, Authority
+from .lease import Lease
 from .listing import named_paths
 
 FIRST_OPERATOR = "admin"
@@ -82,7 +84,8 @@ class ServerState:
     Threads: any may call anything. ``signing`` is held while the repository's metadata change.
 
     Raises:
-        ResourceError: another process serves the folder, or the database cannot be opened.
+        ResourceError: another process serves the folder, or another server the database; the database cannot
+            be opened, or belongs to another repository.
     """
 
     def __init__(self, settings: Settings, now: Callable[[], float] = time.time) -> None:
@@ -101,6 +104,7 @@ class ServerState:
             self.stores = Stores(blobs, blobs / "teams", most_blob_bytes=most)
             self.authority = Authority(folder / "keys" / "ca", settings.device_days)
             self.repository = self._open_repository()
+            self.lease = Lease(self.database, folder, self.repository.root_id(), now)
             self._first_operator()
         except BaseException:
             self._lock.close()
@@ -108,6 +112,8 @@ class ServerState:
 
     def close(self) -> None:
         """Let go of the folder."""
+        with contextlib.suppress(ResourceError):  # another server has it
+            self.lease.release()
         self.database.close()
         self._lock.close()
 

@@ -384,6 +384,10 @@ class TaskRepository:
         """The names of all roles."""
         return [*_TOP, *self._load("targets").signed.delegations.roles]
 
+    def root_id(self) -> str:
+        """SHA-256 of the first root, by which devices know this repository for ever."""
+        return hashlib.sha256((self._metadata / "1.root.json").read_bytes()).hexdigest()
+
     def keyids(self, role: str) -> list[str]:
         """The ids of the keys that may sign ``role``."""
         return list(self._role(role)[1].keyids)
