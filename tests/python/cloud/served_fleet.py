@@ -27,7 +27,7 @@ from cloud.test_releases import publish
 
 from walle_rt import _core
 from walle_rt.cloud.release import Plan, Report, pack_reports
-from walle_rt.cloud.service import enrolment, inbox
+from walle_rt.cloud.service import enrolment, lane
 from walle_rt.cloud.web import device_path
 from walle_rt.link import device_header
 
@@ -144,22 +144,25 @@ def ids_by_seed() -> Iterator[None]:
         enrolment.secrets = secrets
 
 
+_THREADS = ((device_path, "run_in_threadpool"), (lane, "run_sync"))
+
+
 @contextmanager
 def in_one_thread() -> Iterator[None]:
     """What the server hands to threads runs where it is called: their hand-overs took four fifths of the
     time, and with a clock that stands still within a second nothing waits for anything."""
 
-    async def here(what: Callable[..., Any], *given: Any) -> Any:
+    async def here(what: Callable[..., Any], *given: Any, limiter: Any = None) -> Any:
         return what(*given)
 
-    before = [(module, module.run_in_threadpool) for module in (device_path, inbox)]
-    for module, _ in before:
-        module.run_in_threadpool = here  # type: ignore[assignment]
+    before = [(module, name, getattr(module, name)) for module, name in _THREADS]
+    for module, name, _ in before:
+        setattr(module, name, here)
     try:
         yield
     finally:
-        for module, original in before:
-            module.run_in_threadpool = original  # type: ignore[assignment]
+        for module, name, original in before:
+            setattr(module, name, original)
 
 
 class ServedFleet:

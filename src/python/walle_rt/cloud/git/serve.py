@@ -21,6 +21,7 @@ from ...errors import ArgumentError, Error, ResourceError
 from ..blobs import BlobStore
 from . import lfs
 from .body import TooLargeError, body_of
+from .pack_scan import check_push
 from .repository import ScenarioRepository
 
 Environ = dict[str, Any]
@@ -47,7 +48,8 @@ _REASONS = {
     507: "Insufficient Storage",
 }
 _CHUNK = 256 * 1024
-_MOST_BODY = 80 << 20  # bytes of one request: a push of 64 MiB and what is around it
+_MOST_BODY = 80 << 20  # bytes of a push: of 64 MiB, and what is around it
+_MOST_ASKED = 4 << 20  # bytes of a fetch's request, which names commits
 
 
 class GitApp:
@@ -98,13 +100,14 @@ class GitApp:
             return self._blob(environ, scenario, path.removeprefix(_BLOB), start_response)
         if service == "git-receive-pack" and environ["REQUEST_METHOD"] == "POST":
             return self._receive(environ, scenario, start_response)
-        return self._serve(environ, body_of(environ, _MOST_BODY), start_response)
+        return self._serve(environ, body_of(environ, _MOST_ASKED), start_response)
 
     def _receive(self, environ: Environ, scenario: str, start_response: Start) -> Iterable[bytes]:
         """A push, read to its end first: a slow sender keeps nobody else from writing."""
         with tempfile.TemporaryFile() as spooled:
             try:
                 shutil.copyfileobj(body_of(environ, _MOST_BODY), spooled)
+                check_push(spooled)
                 repository = ScenarioRepository(self._folder, scenario, self._blobs_of(scenario))
             except TooLargeError:
                 yield from _refuse(start_response, 413)
@@ -115,7 +118,6 @@ class GitApp:
             except (ArgumentError, ResourceError):
                 yield from _refuse(start_response, 404)
                 return
-            spooled.seek(0)
             with repository.writing():
                 yield from self._serve(environ, spooled, start_response)
 

@@ -91,11 +91,11 @@ def new_password() -> str:
     return "-".join("".join(secrets.choice(letters) for _ in range(4)) for _ in range(4))
 
 
-def add_operator(session: Session, name: str, password: str, now: float, *, admin: bool) -> Operator:
-    """A new operator with a one-time password."""
+def add_operator(session: Session, name: str, hashed: str, now: float, *, admin: bool) -> Operator:
+    """A new operator with a one-time password, of which the hash is given: it is not for a transaction."""
     made = Operator(
         name=name,
-        password=hash_password(password),
+        password=hashed,
         one_time=True,
         admin=admin,
         disabled=False,

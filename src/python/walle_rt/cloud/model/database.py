@@ -24,6 +24,7 @@ from sqlalchemy.orm import Session
 from ...errors import ArgumentError, ResourceError
 
 _WAIT_S = 30  # for another process that writes the same SQLite file
+_POOL = {"pool_size": 8, "max_overflow": 32}  # as many as threads may ask at once: none waits for another's
 
 
 class Database:
@@ -111,12 +112,12 @@ def _engine(url: str) -> Engine:
     if parsed.get_backend_name() == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
         try:
-            return create_engine(parsed, pool_pre_ping=True, pool_size=8, max_overflow=8)
+            return create_engine(parsed, pool_pre_ping=True, **_POOL)
         except (NoSuchModuleError, ModuleNotFoundError):
             raise ResourceError.of(
                 "no driver for PostgreSQL", "the package psycopg", "--db", "pip install 'psycopg[binary]'"
             ) from None
-    engine = create_engine(parsed, connect_args={"timeout": _WAIT_S}, pool_size=8, max_overflow=8)
+    engine = create_engine(parsed, connect_args={"timeout": _WAIT_S}, **_POOL)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

@@ -6,7 +6,6 @@ are made anew before they expire. An error in a turn is logged and counted, and 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import signal
@@ -17,59 +16,20 @@ from collections.abc import Callable
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from anyio.to_thread import current_default_thread_limiter
 
 from ...errors import ResourceError
 from .. import metrics
+from ..service.lane import OTHER_THREADS
 from ..service.lease import LeaseLostError
 from ..service.server import Server
 from ..web.app import build
+from .connection import Patient, places
 from .tls import shown_of
 
 LOG = logging.getLogger("walle_rt.cloud")
-_HEAD_S = 10.0  # within which a request's head lines must have come
 _AFTER_S = 20  # a connection without requests ends
-_MOST_CONNECTIONS = 4096
 _STOP_S = 5
-
-
-class Patient(HttpToolsProtocol):
-    """uvicorn's protocol, with a limit of time for head lines.
-
-    uvicorn itself waits for ever for the head of a request: a few thousand connections that send a byte a
-    minute would keep everybody else out.
-    """
-
-    def connection_made(self, transport: Any) -> None:
-        """Somebody connects."""
-        super().connection_made(transport)
-        self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(_HEAD_S, self._too_slow)
-
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        self._end_timer()
-        self._head_timer = self.loop.call_later(_HEAD_S, self._too_slow)
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        """Its head lines are here."""
-        self._end_timer()
-        super().on_headers_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
-        self._end_timer()
-        super().connection_lost(exc)
-
-    def _end_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-
-    def _too_slow(self) -> None:
-        self._head_timer = None
-        if not self.transport.is_closing():
-            self.transport.abort()
 
 
 class ReleaseLoop(threading.Thread):
@@ -139,9 +99,11 @@ def serve(state: Server, ready: Callable[[str], None]) -> None:
 
     loop = ReleaseLoop(turn, settings.tick_s, end)
     state.wake = loop.soon
+    Patient.most = places()
     config = uvicorn.Config(
         build(state),
         http=Patient,
+        ws="none",  # an upgrade would leave all limits behind
         loop="uvloop",
         lifespan="off",
         log_config=None,
@@ -149,8 +111,6 @@ def serve(state: Server, ready: Callable[[str], None]) -> None:
         server_header=False,
         timeout_keep_alive=_AFTER_S,
         timeout_graceful_shutdown=_STOP_S,
-        limit_concurrency=_MOST_CONNECTIONS,
-        h11_max_incomplete_event_size=16 * 1024,
     )
     if shown is not None:
         config.load()
@@ -178,6 +138,7 @@ class _Uvicorn(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        current_default_thread_limiter().total_tokens = OTHER_THREADS
         await super().startup(sockets)
         if self.started:
             self._ready()

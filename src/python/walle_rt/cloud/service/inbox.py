@@ -10,10 +10,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-
 from ...errors import NetworkError
 from .. import metrics
+from .lane import Lane
 from .rates import Rates
 
 MOST_WAITING = 4096  # batches of reports; beyond that devices are sent away until later
@@ -27,7 +26,8 @@ Given = tuple[str, Any]
 class Inbox:
     """Gathers what ``decode`` makes of bodies and gives it to ``store``, a list at a time.
 
-    Lives in one event loop. ``store`` runs in a thread, once at a time, and returns a reply per item.
+    Lives in one event loop. ``store`` runs in a thread of the lane, once at a time, and returns a reply per
+    item.
     """
 
     def __init__(
@@ -35,9 +35,10 @@ class Inbox:
         decode: Callable[[str, bytes], list[Any]],
         store: Callable[[list[Given]], list[dict[str, Any]]],
         now: Callable[[], float],
+        lane: Lane,
     ) -> None:
         """Nothing waits yet."""
-        self._decode, self._store, self._now = decode, store, now
+        self._decode, self._store, self._now, self._lane = decode, store, now, lane
         self._rates = Rates(BURST, PER_S)
         self._waiting: list[tuple[Given, asyncio.Future[dict[str, Any]]]] = []
         self._task: asyncio.Task[None] | None = None
@@ -68,7 +69,7 @@ class Inbox:
         while self._waiting:
             batch, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
             try:
-                replies = await run_in_threadpool(self._store, [given for given, _ in batch])
+                replies = await self._lane.run(self._store, [given for given, _ in batch])
             except Exception as error:
                 for _, future in batch:
                     if not future.done():

@@ -14,6 +14,8 @@ from ..sink import Maintenance, read_limits
 from .catalogue import PublishedPackages
 from .enrolment import DeviceAuth, note_seen, removed
 from .inbox import Inbox
+from .lane import Lane
+from .passwords import PasswordQueue
 from .releases import ReleaseService
 from .state import ServerState, Settings
 from .tunnel_end import TunnelEnd, open_tunnel
@@ -33,13 +35,19 @@ class Server(ServerState):
         self.tunnel: TunnelEnd | None = None
         self.device_auth = DeviceAuth(self)
         self.releases = ReleaseService(self, self._announce)
-        self.inbox = Inbox(self.releases.decode, self.releases.store, self.now)
+        self.lane, self.passwords = Lane(), PasswordQueue()
+        self.inbox = Inbox(self.releases.decode, self.releases.store, self.now, self.lane)
         folder = settings.folder
         self.maintenance = Maintenance(folder / "features.db", read_limits(folder / "retention.toml"))
         self._swept_at = -_SWEEP_S
         self._seen_lock = threading.Lock()
         self._seen: dict[str, float] = {}
         self._refusing = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self.passwords.close()
+        super().close()
 
     def turn(self) -> None:
         """One turn of the loop.

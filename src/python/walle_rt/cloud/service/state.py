@@ -153,10 +153,11 @@ class ServerState:
             if others > (first is not None) or (first is not None and not first.one_time):
                 return
             self.first_password = new_password()
+            hashed = hash_password(self.first_password)
             if first is not None:
-                first.password = hash_password(self.first_password)
+                first.password = hashed
                 return
-            add_operator(session, FIRST_OPERATOR, self.first_password, self.now(), admin=True)
+            add_operator(session, FIRST_OPERATOR, hashed, self.now(), admin=True)
             append(session, self.now(), "walle serve", "operator.add", FIRST_OPERATOR, {"admin": True})
 
     # -- trust ---------------------------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -189,10 +190,19 @@ def log_in(state: Server, name: str, password: str, attempts: Attempts = _ATTEMP
     return Session_(token=secret, expires=row.expires, one_time=found.one_time)
 
 
+async def queued_log_in(state: Server, client: str, name: str, password: str) -> Session_:
+    """As ``log_in``, whose turn comes in the queue of passwords.
+
+    Raises:
+        BusyError: too many wait.
+    """
+    return await asyncio.wrap_future(state.passwords.submit(client, lambda: log_in(state, name, password)))
+
+
 @router.post("/login", operation_id="login")
-def login(given: Login, state: State) -> Session_:
+async def login(given: Login, request: Request, state: State) -> Session_:
     """A token for name and password; the one route that asks for none."""
-    return log_in(state, given.name, given.password)
+    return await queued_log_in(state, client_of(request), given.name, given.password)
 
 
 @router.post("/logout", status_code=204)
@@ -225,12 +235,12 @@ def change_password(given: NewPassword, person: Anyone, state: State) -> None:
         )
     with state.database.reading() as session:
         kept = session.get_one(Operator, person.id).password
-    if not accounts.password_matches(kept, given.old):
+    if not state.passwords.run(person.name, lambda: accounts.password_matches(kept, given.old)):
         raise RefusalError(403, "a wrong password", "the present one", "old", "try again")
     _ATTEMPTS.passed(f"{id(state)} {person.name}")
     if given.new == given.old:
         raise RefusalError(400, "the password of before", "another one", "new", "choose another one")
-    hashed = accounts.hash_password(given.new)
+    hashed = state.passwords.run(person.name, lambda: accounts.hash_password(given.new))
     with state.database.writing() as session:
         row = session.get_one(Operator, person.id)
         row.password, row.one_time = hashed, False
@@ -262,10 +272,11 @@ def list_operators(_: Admin, state: State) -> list[OperatorRow]:
 def add_operator(given: NewOperator, person: Admin, state: State) -> OneTimePassword:
     """An operator with a one-time password."""
     password = accounts.new_password()
+    hashed = state.passwords.run(person.name, lambda: accounts.hash_password(password))
     with state.database.writing() as session:
         if session.scalars(select(Operator).where(Operator.name == given.name)).first():
             raise conflict(f"operator '{given.name}'", "a new name", "operators", "choose another name")
-        accounts.add_operator(session, given.name, password, state.now(), admin=given.admin)
+        accounts.add_operator(session, given.name, hashed, state.now(), admin=given.admin)
         append(session, state.now(), person.name, "operator.add", given.name, {"admin": given.admin})
     return OneTimePassword(name=given.name, password=password)
 
@@ -290,7 +301,7 @@ def change_operator(name: LoginName, given: Change, person: Admin, state: State)
 def reset_password(name: LoginName, person: Admin, state: State) -> OneTimePassword:
     """A new one-time password, for somebody who lost theirs; sessions end."""
     password = accounts.new_password()
-    hashed = accounts.hash_password(password)
+    hashed = state.passwords.run(person.name, lambda: accounts.hash_password(password))
     with state.database.writing() as session:
         row = _operator(session, name)
         row.password, row.one_time = hashed, True
@@ -372,6 +383,11 @@ def end_token(number: Number, person: Somebody, state: State) -> None:
         append(session, state.now(), person.name, "token.end", row.name)
 
 
+def client_of(request: Request) -> str:
+    """Whom a request is counted for before anybody has proved who they are."""
+    return request.client.host if request.client else ""
+
+
 def _operator(session: Session, name: str) -> Operator:
     row = session.scalars(select(Operator).where(Operator.name == name)).first()
     if row is None:
@@ -389,4 +405,4 @@ def _role_name(role: Role) -> RoleName:
     return names[role]
 
 
-__all__ = ["Person", "log_in", "router"]
+__all__ = ["Person", "client_of", "log_in", "queued_log_in", "router"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import secrets
 import time
 from typing import Annotated, Any
@@ -12,15 +13,17 @@ from fastapi import APIRouter, Depends, FastAPI, Response
 
 from ... import __version__
 from .. import metrics
+from ..service.passwords import PasswordQueue
 from ..service.server import Server
 from . import accounts, cloud_phase, devices, errors, pages, releases, scenarios, tables
 from .auth import Somebody, operator
 from .device_path import PREFIX, DevicePath
 from .git import PREFIX as GIT
 from .git import git_app
-from .guard import App, Guard, Receive, Scope, Send
+from .guard import App, Guard, Receive, Scope, Send, answer
 
 LOG = logging.getLogger("walle_rt.cloud")
+LOGINS = ("/api/v1/login", "/login")
 
 _SAFETY = [
     (b"x-content-type-options", b"nosniff"),
@@ -71,16 +74,16 @@ def build_admin(state: Server) -> FastAPI:
 
 def build(state: Server) -> App:
     """Everything, as ``walle serve`` runs it."""
-    app = Front(build_admin(state), DevicePath(state), git_app(state))
+    app = Front(build_admin(state), DevicePath(state), git_app(state), state.passwords)
     return Guard(Watched(app), state.settings.max_body, state.settings.max_upload)
 
 
 class Front:
     """Hands a request to the device's path, to git or to the admin's."""
 
-    def __init__(self, admin: Any, device: App, git: App) -> None:
+    def __init__(self, admin: Any, device: App, git: App, passwords: PasswordQueue) -> None:
         """Keep them."""
-        self._admin, self._device, self._git = admin, device, git
+        self._admin, self._device, self._git, self._passwords = admin, device, git, passwords
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -89,8 +92,19 @@ class Front:
         elif scope["type"] == "http" and scope["path"].startswith(GIT):
             below = {**scope, "path": scope["path"].removeprefix(GIT[:-1]), "root_path": ""}
             await self._git(below, receive, send)
+        elif self._sent_away(scope):
+            # Before anything is read of it: a log-in that has no place costs a tenth of one that has.
+            retry = str(math.ceil(self._passwords.retry_s()))
+            given, expected = "too many passwords that wait to be checked", "fewer log-ins"
+            headers = [(b"retry-after", retry.encode())]
+            await answer(send, 429, given, expected, f"wait {retry} s", headers)
         else:
             await self._admin(scope, receive, send)
+
+    def _sent_away(self, scope: Scope) -> bool:
+        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in LOGINS:
+            return False
+        return self._passwords.full((scope.get("client") or ("", 0))[0])
 
 
 class Watched:

@@ -27,7 +27,12 @@ def state_of(request: Request) -> Server:
     return state
 
 
-State = Annotated[Server, Depends(state_of)]
+async def server_of(request: Request) -> Server:
+    """The same as a dependency. Not a plain function: those wait for a thread, which the lane must not."""
+    return state_of(request)
+
+
+State = Annotated[Server, Depends(server_of)]
 
 
 def anyone(request: Request, state: State, given: Annotated[Any, Depends(bearer)]) -> Person:
@@ -94,8 +99,14 @@ def in_scenario(least: Role) -> Callable[..., Person]:
     return dependency
 
 
+async def in_lane(request: Request, state: State, given: Annotated[Any, Depends(bearer)]) -> Person:
+    """As ``operator``, in the reserved lane: of routes that must answer under a flood."""
+    return await state.lane.run(lambda: operator(request, anyone(request, state, given)))
+
+
 Anyone = Annotated[Person, Depends(anyone)]
 Somebody = Annotated[Person, Depends(operator)]
+InLane = Annotated[Person, Depends(in_lane)]
 Admin = Annotated[Person, Depends(admin)]
 Viewer = Annotated[Person, Depends(in_scenario(Role.VIEWER))]
 Author = Annotated[Person, Depends(in_scenario(Role.AUTHOR))]

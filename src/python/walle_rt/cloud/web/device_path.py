@@ -202,7 +202,7 @@ class DevicePath:
             return None
         header = _header(scope, b"authorization")
         given = (header, scope["method"], scope["path"], body)
-        device = await run_in_threadpool(self._state.device_auth.device_of, *given)
+        device = await self._state.lane.run(self._state.device_auth.device_of, *given)
         if device is None:
             await answer(
                 send,

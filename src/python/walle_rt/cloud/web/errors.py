@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from ... import errors
+from ..service.passwords import BusyError
 
 # A command line's mistake is a 400; what the server lacks is a 409: asking again is of no use until somebody
 # acts.
@@ -23,6 +24,15 @@ _STATUS: list[tuple[type[errors.Error], int]] = [
     (errors.NetworkError, 503),
     (errors.DeadlineError, 503),
 ]
+
+
+PROBLEM = "application/problem+json"  # RFC 9457; its members are our own
+
+
+class ProblemResponse(JSONResponse):
+    """An error's JSON."""
+
+    media_type = PROBLEM
 
 
 class Problem(BaseModel):
@@ -76,7 +86,7 @@ def install(app: FastAPI, page: Page) -> None:
             made = page(content, status)
             made.headers.update(headers or {})
             return made
-        return JSONResponse(content, status, headers=dict(headers or {}))
+        return ProblemResponse(content, status, headers=dict(headers or {}))
 
     async def refused(request: Request, error: Any) -> Response:
         content = body("Refusal", error.given, error.expected, error.where, error.next_step)
@@ -86,6 +96,10 @@ def install(app: FastAPI, page: Page) -> None:
         status = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
         content = body(type(error).__name__, error.given, error.expected, error.where, error.next_step)
         return answer(request, content, status)
+
+    async def busy(request: Request, error: Any) -> Response:
+        content = body("Refusal", error.given, error.expected, error.where, error.next_step)
+        return answer(request, content, 429, {"Retry-After": f"{error.retry_s:.0f}"})
 
     async def invalid(request: Request, error: Any) -> Response:
         first = error.errors()[0]
@@ -103,6 +117,7 @@ def install(app: FastAPI, page: Page) -> None:
         return answer(request, content, error.status_code, error.headers)
 
     app.add_exception_handler(RefusalError, refused)
+    app.add_exception_handler(BusyError, busy)
     app.add_exception_handler(errors.Error, failed)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)

@@ -2,19 +2,20 @@
 
 Plain ASGI around everything else. A body that is too large is refused by what it says of itself, or else
 where it passes the limit; a client that sends or takes nothing for ``IDLE_S`` is let go. Head lines have a
-limit of time in ``server.py``.
+limit of size and time in ``serve/connection.py``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
 from ..._core import names
+from .errors import PROBLEM
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -117,14 +118,22 @@ async def _refuse(send: Send, most: int) -> None:
     await answer(send, 413, "a body that is too large", f"at most {most} bytes", "send less")
 
 
-async def answer(send: Send, status: int, given: str, expected: str, next_step: str) -> None:
+async def answer(
+    send: Send,
+    status: int,
+    given: str,
+    expected: str,
+    next_step: str,
+    more: Iterable[tuple[bytes, bytes]] = (),
+) -> None:
     """A problem as JSON; ends the connection, as the rest of the request may still be on its way."""
     content = {"error": "Refusal", "given": given, "expected": expected, "where": "HTTP", "next": next_step}
     text = json.dumps(content).encode()
     headers = [
-        (b"content-type", b"application/json"),
+        (b"content-type", PROBLEM.encode()),
         (b"content-length", str(len(text)).encode()),
         (b"connection", b"close"),
+        *more,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})

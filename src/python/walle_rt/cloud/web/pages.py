@@ -15,7 +15,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader
 from sqlalchemy import func, select
-from starlette.concurrency import run_in_threadpool
 
 from ..._core import names
 from ..model.accounts import Person, Role, end_token, person_of
@@ -23,8 +22,8 @@ from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Scenario, Version
 from ..service.server import Server
 from . import plots, releases
-from .accounts import log_in
-from .auth import COOKIE, need, state_of
+from .accounts import client_of, queued_log_in
+from .auth import COOKIE, State, need, state_of
 from .errors import RefusalError
 from .named import ReleaseId
 
@@ -62,8 +61,13 @@ def visitor(request: Request) -> Person:
     return person
 
 
+async def visitor_in_lane(request: Request) -> Person:
+    """The same, in the reserved lane."""
+    return await state_of(request).lane.run(visitor, request)
+
+
 Visitor = Annotated[Person, Depends(visitor)]
-State = Annotated[Server, Depends(state_of)]
+VisitorInLane = Annotated[Person, Depends(visitor_in_lane)]
 
 
 async def form_of(request: Request) -> dict[str, str]:
@@ -104,12 +108,11 @@ def login_page() -> HTMLResponse:
 
 
 @router.post("/login")
-async def login(form: Form, state: State) -> Response:
+async def login(request: Request, form: Form, state: State) -> Response:
     """A session as a cookie."""
+    name, password = form.get("name", "")[: names.longest("login")], form.get("password", "")[:256]
     try:
-        made = await run_in_threadpool(
-            log_in, state, form.get("name", "")[: names.longest("login")], form.get("password", "")[:256]
-        )
+        made = await queued_log_in(state, client_of(request), name, password)
     except RefusalError as error:
         return page("login", status=error.status, problem=f"{error.given}; {error.next_step}")
     if made.one_time:
@@ -180,25 +183,35 @@ def release(number: ReleaseId, person: Visitor, state: State) -> HTMLResponse:
 
 
 @router.get("/releases/{number}/{act}")
-def confirm(number: ReleaseId, act: releases.Act, person: Visitor, state: State) -> HTMLResponse:
+async def confirm(number: ReleaseId, act: releases.Act, person: VisitorInLane, state: State) -> HTMLResponse:
     """Whom an act changes, and the form that does it."""
-    _need_releaser(state, number, person)
-    row, preview = releases.status_of(state, number), releases.preview_of(state, number, act)
-    return page("act", person, row=row, preview=preview, longest=releases.MOST_REASON)
+
+    def work() -> HTMLResponse:
+        _need_releaser(state, number, person)
+        row, preview = releases.status_of(state, number), releases.preview_of(state, number, act)
+        return page("act", person, row=row, preview=preview, longest=releases.MOST_REASON)
+
+    return await state.lane.run(work)
 
 
 @router.post("/releases/{number}/{act}")
-def act(number: ReleaseId, act: releases.Act, form: Form, person: Visitor, state: State) -> Response:
+async def act(
+    number: ReleaseId, act: releases.Act, form: Form, person: VisitorInLane, state: State
+) -> Response:
     """What was previewed is done, for a reason."""
-    _need_releaser(state, number, person)
-    reason, epoch = form.get("reason", "").strip()[: releases.MOST_REASON], form.get("epoch", "")
-    if not reason or not (epoch.isascii() and epoch.isdigit() and len(epoch) < _MOST_DIGITS):
-        raise RefusalError(
-            400, f"'{act}' without a reason, or unseen", "a reason, on the page that says whom it changes",
-            f"release {number}", f"see /releases/{number}/{act}",
-        )  # fmt: skip
-    made = state.releases.act(number, act, reason, person.name, int(epoch))
-    return RedirectResponse(f"/releases/{made}", 303)
+
+    def work() -> str:
+        _need_releaser(state, number, person)
+        reason, epoch = form.get("reason", "").strip()[: releases.MOST_REASON], form.get("epoch", "")
+        if not reason or not (epoch.isascii() and epoch.isdigit() and len(epoch) < _MOST_DIGITS):
+            raise RefusalError(
+                400, f"'{act}' without a reason, or unseen",
+                "a reason, on the page that says whom it changes",
+                f"release {number}", f"see /releases/{number}/{act}",
+            )  # fmt: skip
+        return state.releases.act(number, act, reason, person.name, int(epoch))
+
+    return RedirectResponse(f"/releases/{await state.lane.run(work)}", 303)
 
 
 @router.get("/devices")

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from ..model.accounts import Role
 from ..model.tables import Counter, Epoch, Release, ReportDetail
 from ..service.server import Server
-from .auth import Releaser, Somebody, State, Viewer, need
+from .auth import InLane, Releaser, Somebody, State, Viewer, need
 from .errors import RefusalError, not_found
 from .named import ReleaseId, ScenarioName, TaskName, VersionName
 
@@ -189,10 +189,16 @@ def failures(
 
 
 @router.get("/releases/{number}/{act}/preview")
-def preview_act(number: ReleaseId, act: Annotated[Act, Path()], person: Somebody, state: State) -> PreviewRow:
+async def preview_act(
+    number: ReleaseId, act: Annotated[Act, Path()], person: InLane, state: State
+) -> PreviewRow:
     """Whom an act would change; nothing is done."""
-    _allowed(state, number, person, Role.VIEWER)
-    return preview_of(state, number, act)
+
+    def work() -> PreviewRow:
+        _allowed(state, number, person, Role.VIEWER)
+        return preview_of(state, number, act)
+
+    return await state.lane.run(work)
 
 
 def preview_of(state: Server, number: str, act: Act) -> PreviewRow:
@@ -207,19 +213,23 @@ def _preview(act: str, epoch: int, made: Any) -> PreviewRow:
 
 
 @router.post("/releases/{number}/{act}")
-def act_on(
+async def act_on(
     number: ReleaseId,
     act: Annotated[Act, Path()],
     given: Reason,
-    person: Somebody,
+    person: InLane,
     state: State,
 ) -> ReleaseStatus:
     """Pause, resume, open to all, halt, roll back, kill, or take a kill back.
 
     ``rollback`` starts a release of the version before; the reply is that one.
     """
-    _allowed(state, number, person, Role.RELEASER)
-    return status_of(state, state.releases.act(number, act, given.reason, person.name, given.epoch))
+
+    def work() -> ReleaseStatus:
+        _allowed(state, number, person, Role.RELEASER)
+        return status_of(state, state.releases.act(number, act, given.reason, person.name, given.epoch))
+
+    return await state.lane.run(work)
 
 
 @router.get("/epoch")

@@ -1,0 +1,31 @@
+"""A small dose of tests/fault/flood.py: orders and reports go through while a server is flooded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.fault import flood
+
+pytestmark = pytest.mark.serial
+
+SECONDS = 4.0
+SLACK = (
+    4  # the machine is shared with the flood and with who measures; the long dose holds the bars as they are
+)
+
+
+def test_a_flood(tmp_path: Path) -> None:
+    found = flood.flood(tmp_path, SECONDS, ["logins", "slow_bodies", "huge_heads"])
+    print(found.table())
+    assert not found.refused
+    assert len(found.reports) > 20 * SECONDS and len(found.signed) > 2 * SECONDS
+    assert max(found.accepted + found.signed) < SLACK * flood.MOST_ORDER_S
+    assert flood.quantile(found.reports, 0.99) < SLACK * flood.MOST_REPORT_S
+    attack = {
+        (kind, status): int(count) for kind, status, count in re.findall(r"(.+): (.+): (\d+)", found.attack)
+    }
+    assert attack["login", "429"] > attack["login", "401"] > 0, "there was a flood"
+    assert attack["slow body", "held to the end"] == flood.SLOW_BODIES
+    assert attack["huge head", "closed"] > 10 and ("huge head", "200") not in attack
