@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import json
 import random
+import re
 import subprocess
 import sys
 import time
@@ -41,6 +42,15 @@ dq.rotate(1)
 od.clear()
 od.move_to_end(next(iter(od)), False) if od else None
 dict.clear(od)
+od[H()] = 1
+dct[H()] = 1
+st.add(H())
+od.popitem(False) if od else None
+dct.popitem() if dct else None
+next(oit, None)
+list(oit)
+next(rit, None)
+dict.pop(od, next(iter(od)), None) if od else None
 ba.clear()
 ba.extend(b'x' * 100)
 del arr[:]
@@ -101,6 +111,23 @@ od == {a}
 od.pop({a}, 1)
 od.popitem()
 od | {a}
+od.copy()
+od.setdefault({a}, {b})
+od[{a}] = {b}
+del od[{a}]
+od.move_to_end({a}, False)
+od.update({a})
+dct.update({a})
+list(oit)
+list(rit)
+list(reversed(od.items()))
+list(reversed(dct.values()))
+od == od.copy()
+dct.copy() == dct
+dct.items() & od.items()
+dct.keys() - st
+st - dct.keys()
+st.difference_update({a})
 ctr.update({a})
 ctr + ctr
 bytes({a})
@@ -201,31 +228,40 @@ e_state({a}, {b})
 e_again({a})
 """.splitlines()
 _VALUES = """\
-E() E() E() E() E lst dct st dq od ba ctr it arr mv sio ns par cyc grp tee_ zl ctx [E(),E()] (E(),1) {'a':E()}
+E() E() E() E() H() E lst dct st dq od ba ctr it arr mv sio ns par cyc grp tee_ zl ctx oit rit
+[E(),E()] (E(),1) {'a':E()}
 0 1 -1 2**63 1.5 None 'abc' b'abc' range(5) iter([E(),1]) len print (lambda*a:a) (i+1for(i)in(lst)) lst[:]
 int.__dict__ object()
 """.split()  # noqa: SIM905 (a list of words)
+_KEYED = re.compile(r"\b(dct|st|od|oit|rit)\b")
+_KEYED_CHANGES = [change for change in _CHANGES if _KEYED.search(change)]
+_KEYED_CALLS = [call for call in _CALLS if _KEYED.search(call)]
 # What evil methods give, where they give anything.
 _ANSWERS = ("1", "self", "True", "NotImplemented", "'x'", "iter(lst)", "lst")
 _BASES = ("", "", "", "list", "dict", "int", "str", "Exception")
+# What was freed is overwritten behind each evil method, or a use of it would go unseen.
 _HEAD = """\
 import array, bisect, collections, contextvars, copy, csv, datetime, functools, gc, heapq, io, itertools, json
 import math, operator, random, re, struct, types, walle, weakref
-depth = 0
+depth, junk = 0, []
 def limited(f):
     def inner(self, *args):
         global depth
         if depth > 4: return 1
         depth += 1
         try: return f(self, *args)
-        finally: depth -= 1
+        finally:
+            depth -= 1
+            junk[:] = [[0] * k for k in range(40)]
     return inner
 """
 _SETTING = """\
 def setting():
-    global lst, dct, st, dq, od, ba, ctr, it, arr, mv, sio, ns, par, cyc, grp, tee_, zl, ctx, rnd
+    global lst, dct, st, dq, od, ba, ctr, it, arr, mv, sio, ns, par, cyc, grp, tee_, zl, ctx, rnd, oit, rit
     lst, dct, st = [E(), E(), 1], {'a': E(), 'b': 1}, {1, 'a'}
     dq, od = collections.deque([E(), 1]), collections.OrderedDict(a=E(), b=1)
+    for i in range(KEYS): od[H()], dct[H()] = [i], [i]; st.add(H())
+    oit, rit = iter(od.items()), reversed(dct.items())
     ba, ctr = bytearray(b'abc' * 20), collections.Counter('abca')
     it, arr = iter([E(), 1, 2, E()]), array.array('i', range(20))
     mv, sio, ns = memoryview(bytearray(64)), io.StringIO(), types.SimpleNamespace(a=E())
@@ -280,9 +316,17 @@ def script(seed: int) -> str:
         lines += [f"        {line}" for line in body]
         if not body[-1].startswith(("return", "raise")):
             lines.append(f"        return {r.choice(_ANSWERS)}")
-    lines += [_SETTING.replace("SEED", str(seed)), "def f():"]
+    # Keys of one hash: whatever looks one up compares it with the others. A third of the scripts do little
+    # else.
+    keyed = r.random() < 0.33
+    changes, calls = (_KEYED_CHANGES, _KEYED_CALLS) if keyed else (_CHANGES, _CALLS)
+    eq = [f"        {r.choice(changes)}" for _ in range(r.randrange(keyed, 3))]
+    lines += ["class H:", "    def __hash__(self): return 1", "    @limited", "    def __eq__(self, *args):"]
+    lines += [*eq, "        return self is args[0]"]
+    setting = _SETTING.replace("SEED", str(seed)).replace("KEYS", str(r.choice((0, 3, 9))))
+    lines += [setting, "def f():"]
     for _ in range(r.randrange(4, 14)):
-        call = r.choice(_CALLS).format(a=r.choice(_VALUES), b=r.choice(_VALUES))
+        call = r.choice(calls).format(a=r.choice(_VALUES), b=r.choice(_VALUES))
         lines.append(f"    setting()\n    try: {call}\n    except Exception: pass")
     return "\n".join(lines) + "\n"
 

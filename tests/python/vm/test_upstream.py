@@ -486,6 +486,121 @@ def f():
 """,
         "[4, 4]",
     ),
+    "a reverse iterator of a dictionary that was cleared and filled again": (
+        """\
+def f():
+    told = set()
+    for kind in (reversed, lambda d: reversed(d.values()), lambda d: reversed(d.items())):
+        for keys in (range(5000), [str(i) for i in range(5000)]):
+            d = dict.fromkeys(keys, 1)
+            for key in keys[10:]: del d[key]
+            it = kind(d)
+            d.clear()
+            for key in keys[:10]: d[key] = 2
+            try: told.add(len(list(it)))
+            except RuntimeError as error: told.add(str(error))
+    return sorted(told)
+""",
+        "['dictionary keys changed during iteration']",
+    ),
+    "an OrderedDict whose keys change it while it is copied": (
+        """\
+import collections
+class K:
+    def __hash__(self): return 1
+    def __eq__(self, other):
+        global armed
+        if armed:
+            armed = False
+            od.clear()
+            junk.extend([[0] * k for k in range(60)])
+        return self is other
+class D(collections.OrderedDict):
+    def __getitem__(self, key):
+        collections.OrderedDict.clear(self)
+        junk.extend([[0] * k for k in range(60)])
+        return 1
+def f():
+    global armed, od, junk
+    junk, told = [], set()
+    for kind in (collections.OrderedDict, D):
+        for n in range(6):
+            armed = False
+            od = kind()
+            for i in range(8): od[K()] = [n] * 10
+            armed = True
+            try: told.add(len(od.copy()))
+            except (KeyError, RuntimeError) as error: told.add(type(error).__name__)
+    return sorted(told)
+""",
+        "['KeyError', 'RuntimeError']",
+    ),
+    "an OrderedDict whose keys change it while it is looked into": (
+        """\
+import collections
+class K:
+    def __hash__(self): return 1
+    def __eq__(self, other):
+        global armed
+        if armed:
+            armed = False
+            change()
+            junk.extend([[0] * k for k in range(60)])
+        return self is other
+def changes():
+    yield lambda: od.clear()
+    yield lambda: dict.clear(od)
+    yield lambda: [od.__setitem__(i, i) for i in range(60)]
+    yield lambda: [od.popitem() for i in range(5)]
+    yield lambda: [next(it, None) for i in range(20)]
+    yield lambda: od.move_to_end(keys[0])
+def uses():
+    yield lambda: od.move_to_end(keys[5])
+    yield lambda: od.pop(keys[5])
+    yield lambda: od.popitem()
+    yield lambda: od.__setitem__(K(), 1)
+    yield lambda: od.__delitem__(keys[5])
+    yield lambda: od.setdefault(K(), 1)
+    yield lambda: list(od.items())
+    yield lambda: list(reversed(od.values()))
+    yield lambda: next(it)
+    yield lambda: list(it)
+    yield lambda: od == od.copy()
+    yield lambda: od.update({K(): 1})
+def f():
+    global armed, od, junk, it, keys, change
+    junk, armed, told = [], False, set()
+    for round in range(3):
+        for change in changes():
+            for use in uses():
+                keys = [K() for i in range(8)]
+                od = collections.OrderedDict((key, [1] * 10) for key in keys)
+                if round: it = iter(od.items())
+                else: it = iter(collections.OrderedDict((key, [1] * 10) for key in keys).items())
+                if round == 2: dict.pop(od, keys[2]); dict.__setitem__(od, K(), 1)
+                next(it)
+                armed = True
+                try:
+                    use()
+                    armed = False
+                    list(od), len(od), repr(od)
+                except (KeyError, RuntimeError) as error: told.add(type(error).__name__)
+    return sorted(told)
+""",
+        "['KeyError', 'RuntimeError']",
+    ),
+    "a method that is bound to what is no type": (
+        """\
+import re
+def f():
+    told = set()
+    for given in (1, 'text', [], object()):
+        try: type(re.compile('a')).__dict__['search'].__get__(re.compile('a'), given)
+        except TypeError as error: told.add(str(error).split("'")[3])
+    return sorted(told)
+""",
+        "['int', 'list', 'object', 'str']",
+    ),
     "an alias whose items do not unpack": (
         """\
 class X:

@@ -12,6 +12,7 @@ from . import (
     kinds,
     laziness,
     memory,
+    ordering,
     out_of_memory,
     reach,
     reentrancy,
@@ -43,4 +44,5 @@ THEMES: Themes = {
     "state": state.EDITS,
     "slots": slots.EDITS,
     "upstream": upstream.EDITS,
+    "ordering": ordering.EDITS,
 }

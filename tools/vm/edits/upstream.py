@@ -686,4 +686,48 @@ wvm_next(PyObject *iterator)
 """,
         ),
     ),
+    *because(
+        "a dictionary that was cleared and filled again may have fewer entries than its iterator stands at",
+        replace(
+            "Objects/dictobject.c",
+            """\
+    if (i < 0) {
+        goto fail;
+    }
+    if (_PyDict_HasSplitTable(d)) {
+        int index = get_index_from_order(d, i);
+""",
+            """\
+    if (i < 0) {
+        goto fail;
+    }
+    if (i >= (_PyDict_HasSplitTable(d) ? d->ma_values->size : k->dk_nentries)) {
+        PyErr_SetString(PyExc_RuntimeError, "dictionary keys changed during iteration");
+        goto fail;
+    }
+    if (_PyDict_HasSplitTable(d)) {
+        int index = get_index_from_order(d, i);
+""",
+        ),
+    ),
+    *because(
+        "the message read an argument that was not there: a type's name out of whatever lay on the stack",
+        replace(
+            "Objects/descrobject.c",
+            """\
+                        descr_name((PyDescrObject *)descr),
+                        Py_TYPE(type)->tp_name);
+            return NULL;
+        }
+    } else {
+        return PyCFunction_NewEx(""",
+            """\
+                        descr_name((PyDescrObject *)descr), "?",
+                        Py_TYPE(type)->tp_name);
+            return NULL;
+        }
+    } else {
+        return PyCFunction_NewEx(""",
+        ),
+    ),
 ]
