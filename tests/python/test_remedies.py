@@ -24,12 +24,14 @@ PYTHON, NATIVE = ROOT / "src" / "python" / "walle_rt", ROOT / "src" / "cpp"
 _COMMAND = re.compile(r"(?<![.\w])walle((?: [a-z][a-z-]+)+)((?: (?:\{\}|[A-Z]+|[A-Z]+/[A-Z]+|--[a-z-]+))*)")
 _ROUTE = re.compile(r"(?:(GET|POST|PUT|PATCH|DELETE) )?(/api/v1(?:/[A-Za-z0-9_.{}-]+)+)")
 _ENGLISH = ("or", "that", "needs")  # behind the module and the program
+_PAGE_TEXT = re.compile(r"`(walle [^`\n]*)`|^(?:\$ )?(walle .*)$", re.MULTILINE)
 _NATIVE_TEXT = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _TREE = typer.main.get_command(app.build())
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Every string of the sources: where it stands, and itself with ``{}`` for what is filled in."""
+    """Every string of the sources, every command of the pages: where it stands, and itself, with ``{}`` for
+    what is filled in."""
     for file in sorted(PYTHON.rglob("*.py")):
         inside = set()
         for node in ast.walk(ast.parse(file.read_text())):
@@ -39,6 +41,9 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield f"{file.relative_to(ROOT)}:{node.lineno}", "".join(map(str, parts))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
                 yield f"{file.relative_to(ROOT)}:{node.lineno}", node.value
+    for page in sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]):
+        for found in _PAGE_TEXT.finditer(page.read_text()):
+            yield str(page.relative_to(ROOT)), found.group(1) or found.group(2)
     for native in sorted([*NATIVE.rglob("*.cc"), *NATIVE.rglob("*.h")]):
         for found in _NATIVE_TEXT.finditer(native.read_text()):
             yield str(native.relative_to(ROOT)), found.group(1)
@@ -66,7 +71,7 @@ def wrong_command(text: str) -> str | None:
         of_task = re.match(r"(?:\{\}|[A-Z]+)/", text[found.end(1) :].lstrip())
         if command is None or (of_task and command.params[0].name == "number"):
             return found.group(0)
-        known = {name for each in command.params for name in each.opts}
+        known = {name for each in command.params for name in each.opts} | {"--help"}
         unknown = set(re.findall(r"--[a-z-]+", found.group(2))) - known
         if unknown:
             return f"{found.group(0)} ({unknown})"

@@ -374,7 +374,8 @@ def test_a_write_that_fails_changes_nothing(local: LocalServer, monkeypatch: pyt
 
 def test_signatures_are_made_anew_in_time(local: LocalServer) -> None:
     before = local.state.repository.expires("timestamp")
-    assert not local.state.sign_again_if_due()
+    local.state.turn()
+    assert local.state.repository.expires("timestamp") == before
     local.clock.forward(9 * 3600)
     local.state.turn()
     assert local.state.repository.expires("timestamp") > before

@@ -14,6 +14,7 @@ from ..errors import ArgumentError, ResourceError
 from .console import emit_json, out
 from .exits import command
 from .options import Json
+from .server_api import Server, ServerApi, part
 
 app = typer.Typer(help="Keys of a repository: make, show, rotate, revoke.", no_args_is_help=True)
 
@@ -177,6 +178,63 @@ def revoke(
         )
     opened.replace_keys(role, found, _folder(into, passphrase), _scheme(scheme))
     _show(opened, json_)
+
+
+@app.command("renew")
+@command
+def renew(
+    repository: Annotated[
+        Path | None, typer.Argument(help="The repository's folder; without it --scenario says which role.")
+    ] = None,
+    keys: Keys = [],  # noqa: B006  # typer reads it, and nobody changes it
+    role: Annotated[
+        list[str] | None, typer.Option("--role", help="This one; may be repeated. Default: root and targets.")
+    ] = None,
+    scenario: Annotated[
+        str | None, typer.Option("--scenario", help="The role of a team, which a server has.")
+    ] = None,
+    server: Server = None,
+    passphrase: Passphrase = None,
+    json_: Json = False,
+) -> None:
+    """Sign roles anew as they stand, before they expire.
+
+    In a repository's folder with the keys of the roles, of snapshot and of timestamp among --keys; or the
+    role of a scenario at a server, with the key that its team keeps.
+    """
+    folders = [_folder(path, passphrase) for path in keys]
+    if (repository is None) == (scenario is None) or not folders:
+        raise ArgumentError.of(
+            "no keys" if not folders else "a repository's folder and --scenario, or neither",
+            "one of them, and --keys",
+            "walle keys renew",
+            "walle keys renew REPOSITORY --keys DIR, or walle keys renew --scenario NAME --keys DIR",
+        )
+    if scenario is not None:
+        until = _renew_at_server(scenario, folders, server)
+    else:
+        opened = _trust().TaskRepository(repository, folders)
+        opened.renew(role or ["root", "targets"])
+        until = {name: opened.expires(name) for name in opened.roles()}
+    _show_until(until, json_)
+
+
+def _renew_at_server(scenario: str, folders: list[Any], server: str | None) -> dict[str, datetime]:
+    trust, api = _trust(), ServerApi.of(server)
+    where = f"/scenarios/{part(scenario)}/role"
+    told = api.get(where)
+    days = trust.Expiry().scenario
+    role = trust.renewed_role(told["role"], folders, told["keyids"], datetime.now(UTC), days)
+    api.put(where, {"role": role})
+    return {scenario: datetime.fromisoformat(json.loads(role)["signed"]["expires"])}
+
+
+def _show_until(until: dict[str, datetime], json_: bool) -> None:
+    if json_:
+        emit_json({"expires": {role: at.isoformat() for role, at in until.items()}})
+        return
+    for role, at in until.items():
+        out.print(f"{role:12s} counts until {at:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def _open(repository: Path, keys: list[Path], passphrase: Path | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -55,18 +56,25 @@ def main(
             help="Days that a device's certificate counts; it is renewed after two thirds of them.",
         ),
     ] = 365.0,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Serve nothing: say what expires, and end with 5 where somebody must act."
+        ),
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Serve devices and operators from a folder."""
+    if check:
+        _check(folder, json_)
+        return
     try:
         from ..cloud.serve.logs import to_stderr
         from ..cloud.serve.process import serve
         from ..cloud.service.server import Server
         from ..cloud.service.state import FIRST_OPERATOR, Settings
     except ModuleNotFoundError as error:
-        raise ResourceError.of(
-            f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"
-        ) from None
+        raise _without_extra(error) from None
     to_stderr()
     settings = Settings(
         folder, host, port, db, mqtt_url, list(name or []), public_https=https, device_days=device_days
@@ -96,3 +104,39 @@ def main(
         serve(state, ready)
     finally:
         state.close()
+
+
+def _check(folder: Path, json_: bool) -> None:
+    """What expires in a server's folder, whether or not it is served now.
+
+    Raises:
+        ResourceError: something has to be signed anew by somebody.
+    """
+    try:
+        from ..cloud.service.expiry import countdowns_in
+        from ..cloud.trust import Level
+    except ModuleNotFoundError as error:
+        raise _without_extra(error) from None
+    found = countdowns_in(folder)
+    if json_:
+        emit_json({"expires": [vars(each) for each in found]})
+    for each in found if not json_ else ():
+        ends = f"{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(each.expires))} UTC"
+        how = "renewed by itself" if each.by_itself else "renewed with its keys"
+        out.print(f"{each.role:20s} {each.level:7s} {each.days:7.1f} days, until {ends}, {how}")
+    due = [each for each in found if each.level != Level.OK]
+    if due and not json_:
+        raise ResourceError.of(
+            f"'{due[0].role}', which counts for {max(0.0, due[0].days):.0f} days more",
+            "one that counts for longer",
+            "walle serve --check",
+            due[0].next_step,
+        )
+    if due:
+        raise typer.Exit(5)
+
+
+def _without_extra(error: ModuleNotFoundError) -> ResourceError:
+    return ResourceError.of(
+        f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"
+    )

@@ -39,6 +39,18 @@ DELETED = Counter(
     "walle_feature_rows_deleted_total", "Rows behind their limit.", ["feature"], registry=REGISTRY
 )
 
+EXPIRY = Gauge(
+    "walle_expiry_days", "Days for which a role's signature or a certificate counts.", ["role"],
+    registry=REGISTRY,
+)  # fmt: skip
+
+
+def expiry(days: dict[str, float]) -> None:
+    """How long everything counts that expires."""
+    for role, left in days.items():
+        EXPIRY.labels(role).set(left)
+
+
 TUNNEL = Gauge("walle_tunnel", "The sink's figures since it was started.", ["figure"], registry=REGISTRY)
 
 

@@ -116,6 +116,10 @@ class Broker:
         """
         self.settings = replace(self.settings, removed=tuple(removed))
         self._write_settings()
+        self.read_again()
+
+    def read_again(self) -> None:
+        """Have the broker read its certificate, its rules and the revoked ones anew; connections stay."""
         process = self._process
         if process is None or process.poll() is not None:
             return  # the next one reads them

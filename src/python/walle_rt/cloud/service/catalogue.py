@@ -113,6 +113,18 @@ def _list(
     )
 
 
+def renew(state: ServerState, scenario: str, signed: bytes, by: str) -> None:
+    """Take a scenario's role as it stands, which its team has signed anew.
+
+    Raises:
+        ArgumentError: not the next version of the role, not signed by its key, or other versions in it.
+    """
+    with state.signing:
+        state.repository.accept(scenario, signed, {})
+        with state.database.writing() as session:
+            append(session, state.now(), by, "role.renew", scenario)
+
+
 def find_version(state: ServerState, scenario: str, task: str, version: str) -> Version:
     """A version that was published.
 

@@ -13,6 +13,7 @@ from .. import metrics
 from ..sink import Maintenance, read_limits
 from .catalogue import PublishedPackages
 from .enrolment import DeviceAuth, note_seen, removed
+from .expiry import Expiries
 from .inbox import Inbox
 from .lane import Lane
 from .passwords import PasswordQueue
@@ -21,6 +22,7 @@ from .state import ServerState, Settings
 from .tunnel_end import TunnelEnd, open_tunnel
 
 _SWEEP_S = 60.0
+_RENEW_S = 3600.0
 LOG = logging.getLogger("walle_rt.cloud")
 
 Stop = Callable[[], None]
@@ -36,10 +38,12 @@ class Server(ServerState):
         self.device_auth = DeviceAuth(self)
         self.releases = ReleaseService(self, self._announce)
         self.lane, self.passwords = Lane(), PasswordQueue()
+        self.expiries = Expiries(self)
         self.inbox = Inbox(self.releases.decode, self.releases.store, self.now, self.lane)
         folder = settings.folder
         self.maintenance = Maintenance(folder / "features.db", read_limits(folder / "retention.toml"))
         self._swept_at = -_SWEEP_S
+        self._renewed_at = -_RENEW_S
         self._seen_lock = threading.Lock()
         self._seen: dict[str, float] = {}
         self._refusing = threading.Lock()
@@ -57,12 +61,13 @@ class Server(ServerState):
         """
         self.lease.renew()
         self.releases.turn()
-        self.sign_again_if_due()
+        self.expiries.look()
         with self._seen_lock:
             seen, self._seen = self._seen, {}
         if seen:
             note_seen(self, seen)
         self._sweep()
+        self._renew_certificates()
         if self.tunnel is not None:
             self.tunnel.note(self.now())
             metrics.tunnel(self.tunnel.stats())
@@ -81,6 +86,13 @@ class Server(ServerState):
             LOG.warning("rows not deleted", extra={"reason": str(error)})
         for name, rows in self.maintenance.deleted.items():
             metrics.DELETED.labels(name).inc(rows - before.get(name, 0))
+
+    def _renew_certificates(self) -> None:
+        """Once an hour: those that broker and sink show each other."""
+        now = self.now()
+        if self.tunnel is not None and abs(now - self._renewed_at) >= _RENEW_S:
+            self._renewed_at = now
+            self.tunnel.renew_certificates(self.utc())
 
     def saw(self, device: str) -> None:
         """A device was heard of."""

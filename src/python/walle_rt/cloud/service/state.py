@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ from .lease import Lease
 from .listing import named_paths
 
 FIRST_OPERATOR = "admin"
-_SIGN_AGAIN = timedelta(hours=8)  # of the timestamp's day: a weekend's outage of two nights is told in time
 
 
 @dataclass
@@ -217,15 +216,6 @@ class ServerState:
                 "scenarios",
                 "bring the offline keys back for this, or run `walle keys scenario` beside them",
             )
-
-    def sign_again_if_due(self) -> bool:
-        """New signatures where the present ones are past a third of the shortest time; whether it was due."""
-        with self.signing:
-            timestamp: Any = self.repository.expires("timestamp")
-            if timestamp - self.utc() > timedelta(days=1) - _SIGN_AGAIN:
-                return False
-            self.repository.sign_again()
-            return True
 
 
 def _only_server(folder: Path) -> Any:

@@ -66,6 +66,7 @@ class TunnelEnd:
             ArgumentError: an address that is none.
         """
         self.database = folder / "features.db"
+        self._authority, self._hosts = authority, hosts
         now, authorities = datetime.now(UTC), authority.folder / "ca.pem"
         self._broker: Broker | None = None
         self._open = False  # answers that wait from before may be brought while this is being made
@@ -103,6 +104,16 @@ class TunnelEnd:
     def _close_broker(self) -> None:
         if self._broker is not None:
             self._broker.close()
+
+    def renew_certificates(self, now: datetime) -> None:
+        """Certificates of broker and sink that are about to expire are made anew; connections stay."""
+        if self._broker is not None:
+            chain = self._authority.folder / "broker.pem"
+            before = chain.read_bytes()
+            self._authority.server_certificate("broker", self._hosts, now)
+            if chain.read_bytes() != before:
+                self._broker.read_again()
+        self._authority.client_certificate("sink", SINK_NAME, now)  # read at each connection
 
     def refuse(self, removed: Sequence[str]) -> None:
         """These devices were removed: the broker takes nothing from them and gives them nothing.

@@ -8,6 +8,20 @@ its tasks are authentic; the online keys of ``snapshot`` and ``timestamp`` say w
 
 from .keys import KeyFolder, Scheme
 from .repository import Expiry, TaskRepository, Version
-from .team import first_role, next_role
+from .signatures import Level, Signature, renew_due, signatures
+from .team import first_role, next_role, renewed_role
 
-__all__ = ["Expiry", "KeyFolder", "Scheme", "TaskRepository", "Version", "first_role", "next_role"]
+__all__ = [
+    "Expiry",
+    "KeyFolder",
+    "Level",
+    "Scheme",
+    "Signature",
+    "TaskRepository",
+    "Version",
+    "first_role",
+    "next_role",
+    "renew_due",
+    "renewed_role",
+    "signatures",
+]

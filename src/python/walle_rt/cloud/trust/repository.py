@@ -50,7 +50,7 @@ class Expiry:
 
     def days(self, role: str) -> int:
         """Of a role by its name; every other role is a scenario."""
-        return int(getattr(self, role, self.scenario)) if role != "scenario" else self.scenario
+        return int(getattr(self, role)) if role in (*_TOP, DIRECTOR) else self.scenario
 
 
 @dataclass(frozen=True)
@@ -348,34 +348,78 @@ class TaskRepository:
         return sorted(self._versions(self._load_scenario(scenario), task), key=lambda v: v.published)
 
     def sign_again(self) -> None:
-        """New signatures of the online roles, before the old ones expire.
+        """New signatures of the online roles."""
+        self.renew([DIRECTOR])
+
+    def renew(self, roles: Iterable[str]) -> None:
+        """New signatures of these roles as they stand, and of snapshot and timestamp, which name them.
 
         Ends a change of keys whose process died behind the new root, too: whatever that root's keys have not
         signed yet is signed now.
+
+        Raises:
+            ArgumentError: no such role, or its keys are not here.
         """
         with only_writer(self.folder):
-            changed = {DIRECTOR: self._bumped(self._load(DIRECTOR), DIRECTOR)}
+            wanted = [role for role in roles if role not in ("snapshot", "timestamp")]
+            changed = {role: self._bumped(self._load(role), role) for role in wanted if role != "root"}
             targets = self._load("targets")
-            changed |= {name: self._bumped(role, name) for name, role in self._due(targets)}
             try:
                 self._load_root().signed.verify_delegate("targets", targets.signed_bytes, targets.signatures)
             except UnsignedMetadataError:
-                changed["targets"] = self._bumped(targets, "targets")
+                changed.setdefault("targets", self._bumped(targets, "targets"))
+            if "root" in wanted:
+                root = self._load_root()
+                before: Any = Metadata.from_bytes(root.to_bytes())
+                self._save_root(self._bumped(root, "root"), before.signed)
             self._commit(changed)
 
-    def _due(self, targets: Any) -> Iterable[tuple[str, Any]]:
-        """Scenarios whose signature has a third of its time left, and whose keys are at hand here."""
-        soon = self._now() + timedelta(days=self._expiry.scenario / 3)
-        for name, entry in targets.signed.delegations.roles.items():
-            at_hand = sum(any(keyid in folder for folder in self._keys) for keyid in entry.keyids)
-            if name != DIRECTOR and at_hand >= entry.threshold:
-                role = self._load(name)
-                if role.signed.expires < soon:
-                    yield name, role
+    def standing(self) -> dict[str, tuple[datetime, bool]]:
+        """Of every role when its signature stops counting, and whether its keys are at hand; each file of the
+        metadata is read once."""
+        root, timestamp = self._load_root(), self._read("timestamp.json")
+        snapshot = self._read(f"{timestamp.signed.snapshot_meta.version}.snapshot.json")
+        listed = snapshot.signed.meta
+        targets = self._read(f"{listed['targets.json'].version}.targets.json")
+        top = {"root": root, "timestamp": timestamp, "snapshot": snapshot, "targets": targets}
+        found = {
+            role: (each.signed.expires, self._held(root.signed.roles[role])) for role, each in top.items()
+        }
+        for role, entry in targets.signed.delegations.roles.items():
+            metadata = self._read(f"{listed[f'{role}.json'].version}.{role}.json")
+            found[role] = (metadata.signed.expires, self._held(entry))
+        return found
+
+    def at_hand(self, role: str) -> bool:
+        """Whether so many keys of a role as must sign it are here, and open."""
+        return self._held(self._role(role)[1])
+
+    def _held(self, entry: Any) -> bool:
+        return sum(self._opens(keyid) for keyid in entry.keyids) >= int(entry.threshold)
+
+    def _opens(self, keyid: str) -> bool:
+        for folder in self._keys:
+            if keyid in folder:
+                try:
+                    folder.signer(keyid)
+                except ArgumentError:  # closed by a passphrase that nobody has said
+                    return False
+                return True
+        return False
+
+    def now(self) -> datetime:
+        """The clock, in UTC."""
+        return self._now()
+
+    @property
+    def expiry(self) -> Expiry:
+        """How long signatures count."""
+        return self._expiry
 
     def expires(self, role: str) -> datetime:
         """When the present signature of a role stops counting."""
-        expires: datetime = self._load(role).signed.expires
+        metadata = self._load_root() if role == "root" else self._load(role)
+        expires: datetime = metadata.signed.expires
         return expires
 
     # -- keys ----------------------------------------------------------------------------------------------
@@ -383,6 +427,10 @@ class TaskRepository:
     def roles(self) -> list[str]:
         """The names of all roles."""
         return [*_TOP, *self._load("targets").signed.delegations.roles]
+
+    def scenarios(self) -> list[str]:
+        """The names of all scenarios."""
+        return [name for name in self._load("targets").signed.delegations.roles if name != DIRECTOR]
 
     def root_id(self) -> str:
         """SHA-256 of the first root, by which devices know this repository for ever."""

@@ -54,6 +54,21 @@ def next_role(
             f"'{path}' with other bytes than it was published with", "a version of its own", path,
             "raise the version",
         )  # fmt: skip
+    return _signed(metadata, keys, keyids, now, days)
+
+
+def renewed_role(
+    current: str, keys: Iterable[KeyFolder], keyids: Iterable[str], now: datetime, days: int
+) -> str:
+    """The role as it stands, signed for another time.
+
+    Raises:
+        ArgumentError: no key of the role in ``keys``; bytes that are no role.
+    """
+    return _signed(read_role(current.encode()), keys, keyids, now, days)
+
+
+def _signed(metadata: Any, keys: Iterable[KeyFolder], keyids: Iterable[str], now: datetime, days: int) -> str:
     metadata.signed.version += 1
     metadata.signed.expires = now.replace(microsecond=0) + timedelta(days=days)
     metadata.signatures.clear()

@@ -9,14 +9,17 @@ import secrets
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from pydantic import BaseModel
 
 from ... import __version__
 from .. import metrics
+from ..service.expiry import worst
 from ..service.passwords import PasswordQueue
 from ..service.server import Server
+from ..trust import Level
 from . import accounts, cloud_phase, devices, errors, pages, releases, scenarios, tables
-from .auth import Somebody, operator
+from .auth import Somebody, operator, state_of
 from .device_path import PREFIX, DevicePath
 from .git import PREFIX as GIT
 from .git import git_app
@@ -36,10 +39,20 @@ _SAFETY = [
 root = APIRouter(tags=["server"])
 
 
+class Health(BaseModel):
+    """``signatures``: ok, soon, urgent or over; ``days`` until the first of those that are not ok expires."""
+
+    status: str
+    signatures: str
+    days: float | None
+
+
 @root.get("/healthz")
-def health() -> dict[str, str]:
-    """Whether the server answers. Tells nothing, so it asks for nothing."""
-    return {"status": "ok"}
+def health(request: Request) -> Health:
+    """Whether the server answers, and how long devices go on believing it: both are public anyway."""
+    found = state_of(request).expiries.found
+    days = min((each.days for each in found if each.level != Level.OK), default=None)
+    return Health(status="ok", signatures=worst(found), days=None if days is None else round(days, 1))
 
 
 @root.get("/metrics", response_class=Response)

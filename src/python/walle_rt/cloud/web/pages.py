@@ -20,7 +20,9 @@ from ..._core import names
 from ..model.accounts import Person, Role, end_token, person_of
 from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Scenario, Version
+from ..service.expiry import Countdown
 from ..service.server import Server
+from ..trust import Level
 from . import plots, releases
 from .accounts import client_of, queued_log_in
 from .auth import COOKIE, State, need, state_of
@@ -148,7 +150,15 @@ def tasks(person: Visitor, state: State) -> HTMLResponse:
         seen = session.scalar(select(func.count()).select_from(Device).where(Device.seen > hour))
     rates = plots.lines(state.tunnel_rates(), "/s", "records on the tunnel")
     figures: dict[str, Any] = {"epoch": newest or 0, "devices": devices, "seen": seen}
-    return page("tasks", person, scenarios=shown, tunnel=rates, refresh=_REFRESH_S, **figures)
+    return page(
+        "tasks",
+        person,
+        scenarios=shown,
+        tunnel=rates,
+        refresh=_REFRESH_S,
+        expiring=_expiring(person, state),
+        **figures,
+    )
 
 
 @router.get("/releases/{number}")
@@ -237,6 +247,16 @@ def log(person: Visitor, state: State) -> HTMLResponse:
     with state.database.reading() as session:
         rows = session.scalars(select(AuditEntry).order_by(AuditEntry.n.desc()).limit(200)).all()
         return page("log", person, rows=rows, broken=first_broken(session))
+
+
+def _expiring(person: Person, state: Server) -> list[Countdown]:
+    """What somebody has to sign anew: that of scenarios for whoever may see them."""
+    of_teams = state.repository.scenarios()
+    return [
+        each
+        for each in state.expiries.found
+        if each.level != Level.OK and (each.role not in of_teams or person.role(each.role) is not None)
+    ]
 
 
 def _scenario(session: Any, name: str, role: Role) -> dict[str, Any]:

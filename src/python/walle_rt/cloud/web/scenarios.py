@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from ...errors import ArgumentError
 from ..model.accounts import Role
 from ..model.tables import Scenario, Version
-from ..service.catalogue import MOST_MANIFEST, publish
+from ..service.catalogue import MOST_MANIFEST, publish, renew
 from ..trust.team import MOST_ROLE
 from .auth import Admin, Author, Somebody, State, Viewer
 from .errors import not_found
@@ -46,6 +46,12 @@ class SignedRole(BaseModel):
     keyids: list[str]
     held: bool
     named: list[str]
+
+
+class RenewedRole(BaseModel):
+    """The next version of a scenario's role, that lists what it listed."""
+
+    role: str = Field(max_length=MOST_ROLE)
 
 
 class SignedVersion(BaseModel):
@@ -183,6 +189,13 @@ def show_role(scenario: ScenarioName, _: Author, state: State) -> SignedRole:
     """The scenario's signed role, to list a version in and to sign anew."""
     role, keyids, held = state.repository.role(scenario)
     return SignedRole(role=role, keyids=keyids, held=held, named=sorted(state.repository.named(scenario)))
+
+
+@router.put("/scenarios/{scenario}/role")
+def renew_role(scenario: ScenarioName, given: RenewedRole, person: Author, state: State) -> SignedRole:
+    """Take the scenario's role as it stands, which its team has signed for another time."""
+    renew(state, scenario, given.role.encode(), person.name)
+    return show_role(scenario, person, state)
 
 
 @router.put("/scenarios/{scenario}/tasks/{task}/versions/{version}/signed")
