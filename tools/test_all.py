@@ -61,6 +61,7 @@ PARTS: dict[str, tuple[Step, ...]] = {
             "python -m tests.fault.release --failing 20 --healthy 10 --incident 10 --attacked 60 --jobs 2",
         ),
         Step("orders and reports in a flood", "python -m tests.fault.flood --seconds 60"),
+        Step("orders and reports on a full disk", "python -m tests.fault.flood --disk --seconds 60"),
     ),
     "conformance": (
         Step(

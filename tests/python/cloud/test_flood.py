@@ -19,10 +19,8 @@ SLACK = (
 def test_a_flood(tmp_path: Path) -> None:
     found = flood.flood(tmp_path, SECONDS, ["logins", "slow_bodies", "huge_heads"])
     print(found.table())
-    assert not found.refused
+    assert found.holds(SLACK)
     assert len(found.reports) > 20 * SECONDS and len(found.signed) > 2 * SECONDS
-    assert max(found.accepted + found.signed) < SLACK * flood.MOST_ORDER_S
-    assert flood.quantile(found.reports, 0.99) < SLACK * flood.MOST_REPORT_S
     attack = {
         (kind, status): int(count) for kind, status, count in re.findall(r"(.+): (.+): (\d+)", found.attack)
     }

@@ -70,6 +70,20 @@ def test_records_wait_for_the_sink_and_not_for_the_broker(world: World) -> None:
     assert world.numbers("d1") == list(range(5))
 
 
+def test_records_wait_while_the_disk_has_no_room(world: World) -> None:
+    room = threading.Event()
+    sink = world.sink(full=lambda: not room.is_set())
+    device = world.device("d1")
+    tunnel = world.tunnel(device, "d1", resend_s=0.5)
+    say(device, range(5))
+    assert device.wait(PATIENCE_S)
+    until(lambda: sink.stats().failed_commits)
+    assert waiting(device) == 5 and sink.stats().records == 0
+    room.set()
+    assert tunnel.drain(PATIENCE_S)
+    assert world.numbers("d1") == list(range(5))
+
+
 def test_a_second_connection_is_resumed_also_by_another_tunnel(world: World) -> None:
     world.sink()
     device = world.device("d1")

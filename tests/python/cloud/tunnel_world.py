@@ -114,8 +114,8 @@ class World:
             self._identities[name] = self.authority.issue(name)
         return self._identities[name]
 
-    def sink(self) -> Sink:
-        sink = Sink(self.endpoint(), SinkStore(self.database))
+    def sink(self, **options: Any) -> Sink:
+        sink = Sink(self.endpoint(), SinkStore(self.database), **options)
         self._open.append(sink.close)
         assert sink.wait_connected(PATIENCE_S), "the sink does not connect"
         return sink

@@ -35,6 +35,9 @@ LOOP_SECONDS = Histogram(
 )
 LOOP_FAILURES = Counter("walle_loop_failures_total", "Turns that ended with an error.", registry=REGISTRY)
 
+RESERVE = Gauge(
+    "walle_disk_reserve_bytes", "Bytes that are kept free for orders and reports.", registry=REGISTRY
+)
 DELETED = Counter(
     "walle_feature_rows_deleted_total", "Rows behind their limit.", ["feature"], registry=REGISTRY
 )

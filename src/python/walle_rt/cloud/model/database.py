@@ -42,6 +42,7 @@ class Database:
         self.url = _checked(url)
         self._writer = threading.Lock()
         self.guard: Callable[[Session], None] = lambda session: None  # refuses a transaction by raising
+        self.before_writing: Callable[[], None] = lambda: None  # makes room where there is none
         self.engine = _engine(self.url)
 
     def migrate(self) -> None:
@@ -77,6 +78,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """One transaction: durable when the block ends, nothing of it where it raises."""
+        self.before_writing()
         with (
             self._writer,
             self.engine.connect().execution_options(walle_writes=True) as connection,

@@ -59,6 +59,7 @@ class Server(ServerState):
         Raises:
             LeaseLostError: another server has taken over the database; this one has to end.
         """
+        self.reserve.give()
         self.lease.renew()
         self.releases.turn()
         self.expiries.look()
@@ -78,6 +79,9 @@ class Server(ServerState):
         now = self.now()
         if abs(now - self._swept_at) < _SWEEP_S:
             return
+        self.reserve.refill()
+        if self.reserve.low():
+            return  # what is deleted is written first
         self._swept_at, before = now, dict(self.maintenance.deleted)
         try:
             if self.maintenance.sweep(now):
@@ -112,9 +116,10 @@ class Server(ServerState):
         shelf = PublishedPackages(self)
         given = self.settings
         where, broker = (given.folder, self.authority, given.names(), given.host), given.mqtt_url
+        full = self.reserve.low
         with self._refusing:
             gone = self._write_removed()
-            self.tunnel = open_tunnel(broker, lambda: TunnelEnd(*where, shelf, broker, gone))
+            self.tunnel = open_tunnel(broker, lambda: TunnelEnd(*where, shelf, broker, gone, full))
         if self.tunnel is None:
             return []
         self.releases.announce_again()

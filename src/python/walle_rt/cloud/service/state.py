@@ -10,6 +10,7 @@ keys/offline    root and targets: move them away after the set-up
 keys/online     snapshot, timestamp and director
 keys/scenarios  one folder per scenario
 keys/ca         the certificate authority of devices
+.reserve        of the disk, for what must be written when it is full
 .running        held by the process that serves the folder
 """
 
@@ -38,6 +39,7 @@ from ..trust import KeyFolder, TaskRepository
 from ..trust.authority import DEVICE_DAYS, Authority
 from .lease import Lease
 from .listing import named_paths
+from .reserve import DiskReserve
 
 FIRST_OPERATOR = "admin"
 
@@ -97,7 +99,10 @@ class ServerState:
         self.first_password: str | None = None
         self.wake: Callable[[], None] = lambda: None  # makes the loop turn at once
         try:
+            self.reserve = DiskReserve(folder)
+            self.reserve.give()
             self.database = Database(settings.database)
+            self.database.before_writing = self.reserve.give
             self.database.migrate()
             blobs, most = folder / "blobs", settings.max_upload
             self.stores = Stores(blobs, blobs / "teams", most_blob_bytes=most)

@@ -47,6 +47,7 @@ class TunnelEnd:
         shelf: where the cloud phase finds packages.
         mqtt_url: of another broker, which is not ours to start.
         removed: devices that are let have and say nothing.
+        full: whether the disk has no room for records.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class TunnelEnd:
         shelf: PackageShelf,
         mqtt_url: str | None,
         removed: Sequence[str] = (),
+        full: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start both.
 
@@ -86,7 +88,8 @@ class TunnelEnd:
         try:
             store = SinkStore(self.database)
             self.phase = open_phase(folder, self.database, shelf, self.answer)
-            self._sink = Sink(Endpoint(self.url, authorities, chain, key), store, SINK_NAME, self.phase)
+            endpoint = Endpoint(self.url, authorities, chain, key)
+            self._sink = Sink(endpoint, store, SINK_NAME, self.phase, full)
             self._open = True
         except BaseException:
             self._close_broker()

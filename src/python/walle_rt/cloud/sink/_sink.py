@@ -12,6 +12,7 @@ import ssl
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
@@ -80,6 +81,7 @@ class Sink:
         store: SinkStore,
         name: str = "@sink",
         handler: QuestionHandler | None = None,
+        full: Callable[[], bool] = lambda: False,
     ) -> None:
         """Start; connects, and connects again, by itself.
 
@@ -88,9 +90,11 @@ class Sink:
             store: used by this sink alone from here on, and closed with it.
             name: client id and user name at the broker.
             handler: of questions; its methods return at once. None: nobody.
+            full: whether the disk has no room for records: the broker keeps them, and sends them again.
         """
         endpoint.address()
         self._endpoint, self._store, self._name, self._handler = endpoint, store, name, handler
+        self._full = full
         self._lock = threading.Lock()
         self._said: deque[tuple[str, bytes, bool]] = deque()  # to publish: topic, payload, retain
         self._epoch: bytes | None = None
@@ -306,6 +310,8 @@ class _Conversation:
                 sink._connected = True
         if messages:
             before = sink._store.counts.questions
+            if sink._full():
+                raise sqlite3.OperationalError("too little of the disk is free")
             said = sink._store.write(messages)
             if sink._handler and sink._store.counts.questions != before:
                 sink._handler.asked()

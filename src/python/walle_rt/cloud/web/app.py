@@ -15,7 +15,6 @@ from pydantic import BaseModel
 from ... import __version__
 from .. import metrics
 from ..service.expiry import worst
-from ..service.passwords import PasswordQueue
 from ..service.server import Server
 from ..trust import Level
 from . import accounts, cloud_phase, devices, errors, pages, releases, scenarios, tables
@@ -23,7 +22,7 @@ from .auth import Somebody, operator, state_of
 from .device_path import PREFIX, DevicePath
 from .git import PREFIX as GIT
 from .git import git_app
-from .guard import App, Guard, Receive, Scope, Send, answer
+from .guard import App, Guard, Receive, Scope, Send, answer, writes_much
 
 LOG = logging.getLogger("walle_rt.cloud")
 LOGINS = ("/api/v1/login", "/login")
@@ -87,22 +86,33 @@ def build_admin(state: Server) -> FastAPI:
 
 def build(state: Server) -> App:
     """Everything, as ``walle serve`` runs it."""
-    app = Front(build_admin(state), DevicePath(state), git_app(state), state.passwords)
+    app = Front(build_admin(state), DevicePath(state), git_app(state), state)
     return Guard(Watched(app), state.settings.max_body, state.settings.max_upload)
 
 
 class Front:
     """Hands a request to the device's path, to git or to the admin's."""
 
-    def __init__(self, admin: Any, device: App, git: App, passwords: PasswordQueue) -> None:
+    def __init__(self, admin: Any, device: App, git: App, state: Server) -> None:
         """Keep them."""
-        self._admin, self._device, self._git, self._passwords = admin, device, git, passwords
+        self._admin, self._device, self._git = admin, device, git
+        self._passwords, self._reserve = state.passwords, state.reserve
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] == "http" and scope["path"].startswith(PREFIX):
+        if scope["type"] != "http":
+            await self._admin(scope, receive, send)
+        elif scope["path"].startswith(PREFIX):
             await self._device(scope, receive, send)
-        elif scope["type"] == "http" and scope["path"].startswith(GIT):
+        elif writes_much(scope["method"], scope["path"]) and self._reserve.low():
+            await answer(
+                send,
+                507,
+                "a file, for which the disk is too full",
+                "room on the server's disk",
+                "ask who runs the server to make room",
+            )
+        elif scope["path"].startswith(GIT):
             below = {**scope, "path": scope["path"].removeprefix(GIT[:-1]), "root_path": ""}
             await self._git(below, receive, send)
         elif self._sent_away(scope):
@@ -115,7 +125,7 @@ class Front:
             await self._admin(scope, receive, send)
 
     def _sent_away(self, scope: Scope) -> bool:
-        if scope["type"] != "http" or scope["method"] != "POST" or scope["path"] not in LOGINS:
+        if scope["method"] != "POST" or scope["path"] not in LOGINS:
             return False
         return self._passwords.full((scope.get("client") or ("", 0))[0])
 

@@ -114,6 +114,14 @@ class _Request:
             raise
 
 
+def writes_much(method: str, path: str) -> bool:
+    """Whether a request brings files: a full disk has no room for it."""
+    if method not in ("PUT", "POST"):
+        return False
+    parts = path.split("/")
+    return _is_upload(path) or parts[-1] == "git-receive-pack" or "versions" in parts[5:]
+
+
 async def _refuse(send: Send, most: int) -> None:
     await answer(send, 413, "a body that is too large", f"at most {most} bytes", "send less")
 
