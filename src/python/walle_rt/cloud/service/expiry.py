@@ -119,9 +119,9 @@ class Expiries:
     """Looks once a minute. Threads: `look` by one, `found` is replaced as a whole."""
 
     def __init__(self, state: ServerState) -> None:
-        """Nothing was looked at yet."""
+        """As it stands; nothing is made anew yet."""
         self._state = state
-        self.found: list[Countdown] = []
+        self.found = countdowns_of(state)
         self._looked = self._told = float("-inf")
 
     def look(self) -> None:
