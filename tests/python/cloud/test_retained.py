@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cloud import followers
 from cloud.servers import LocalServer, opened_server
-from cloud.test_releases import EVERYBODY, act, publish
+from cloud.test_releases import EVERYBODY, Fleet, act, publish
 from cloud.test_team_keys import Team
 
 from walle_rt.cloud.release import Controller, behind
@@ -74,6 +74,26 @@ def test_halt_rollback_and_kill_reach_a_device_that_was_away(local: LocalServer,
             act(local, back["id"], "revive")
         assert late.pulled() == "1.0.0", "a device that never had it"
     assert len(listed(local)) <= retention.NEWEST + KEPT_FULL
+
+
+@needs_vm
+def test_the_guards_own_halt_reaches_a_device_behind_many_versions(
+    local: LocalServer, tmp_path: Path
+) -> None:
+    for version in ("1.0.0", "1.1.0"):
+        followers.publish(local, followers.packed(tmp_path / "tasks", version))
+    with followers.followers(local, tmp_path / "devices", 1) as (away,):
+        act(local, start(local, "1.0.0"), "full")
+        release, fleet = start(local, "1.1.0"), Fleet(local, 12)
+        assert away.pulled() == "1.1.0"
+        publish_newer(local, 50, 2)
+        for device in fleet.devices:
+            fleet.send(device, release, "claim")
+            fleet.send(device, release, "phase_error", phase="main", error_type="KeyError")
+        local.state.turn()
+        assert local.done("GET", f"/releases/{release}")["state"] == "halted"
+        assert local.done("GET", "/audit")["entries"][0]["who"] == "guard"
+        assert away.pulled() == "1.0.0"
 
 
 @needs_vm
