@@ -117,6 +117,49 @@ def test_an_api_token_is_narrower_than_its_operator(local: LocalServer) -> None:
     assert local.ask("GET", "/api/v1/me", token).status_code == 401
 
 
+def test_an_api_token_sees_and_ends_no_other(local: LocalServer) -> None:
+    for name in ("shop", "maps"):
+        local.done("POST", "/scenarios", json={"name": name})
+    made = {
+        name: local.done("POST", "/tokens", json={"name": name, "scenario": name, "role": "owner"})
+        for name in ("shop", "maps")
+    }
+    mine, other = made["shop"], made["maps"]
+    session = min(row["id"] for row in local.done("GET", "/tokens"))
+    assert [row["id"] for row in local.done("GET", "/tokens", mine["token"])] == [mine["id"]]
+    for number in (other["id"], session):
+        assert local.ask("DELETE", f"/api/v1/tokens/{number}", mine["token"]).status_code == 404
+    assert local.done("GET", "/me", other["token"])["roles"] == {"maps": "owner"}
+    # And of everything that anybody may ask, nothing tells of the other.
+    for path in ("/me", "/tokens", "/scenarios", "/epoch", "/version"):
+        assert "maps" not in local.ask("GET", f"/api/v1{path}", mine["token"]).text, path
+    local.done("DELETE", f"/tokens/{mine['id']}", mine["token"])
+    assert local.ask("GET", "/api/v1/me", mine["token"]).status_code == 401
+    assert len(local.done("GET", "/tokens")) == 2
+
+
+def test_a_stolen_session_does_not_lock_its_owner_out(local: LocalServer) -> None:
+    local.operator("ann", admin=True)
+    mine, stolen = (log_in(local, "ann", PASSWORD).json()["token"] for _ in range(2))
+    sessions = [row["id"] for row in local.done("GET", "/tokens", stolen)]
+    ended = [local.ask("DELETE", f"/api/v1/tokens/{number}", stolen).status_code for number in sessions[:-1]]
+    assert ended == [403] * 2 and local.done("GET", "/me", mine)["name"] == "ann"
+    # Its guesses slow down itself.
+    wrong = {"old": "a wrong password", "new": NEW}
+    told = [local.ask("PUT", "/api/v1/me/password", stolen, json=wrong) for _ in range(8)]
+    assert [each.status_code for each in told] == [403] * 5 + [429] * 3
+    assert int(told[-1].headers["retry-after"]) >= 1
+    assert log_in(local, "ann", PASSWORD).status_code == 200
+    # Nor is there a way around the present password, for an administrator's either.
+    assert local.ask("POST", "/api/v1/operators/ann/password", stolen).status_code == 409
+    assert local.ask("PATCH", "/api/v1/operators/ann", stolen, json={"disabled": True}).status_code == 409
+    # Who knows it ends the thief's.
+    local.done("PUT", "/me/password", mine, json={"old": PASSWORD, "new": NEW})
+    assert local.ask("GET", "/api/v1/me", stolen).status_code == 401
+    assert local.done("GET", "/me", mine)["name"] == "ann"
+    assert local.ask("DELETE", f"/api/v1/tokens/{sessions[1]}", mine).status_code == 204, "one's own"
+
+
 def test_whoever_is_disabled_is_out_at_once(local: LocalServer) -> None:
     ann = local.operator("ann")
     local.done("PATCH", "/operators/ann", json={"disabled": True})

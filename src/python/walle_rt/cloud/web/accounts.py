@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from typing import Annotated, Literal
 
@@ -174,7 +175,7 @@ def log_in(state: Server, name: str, password: str, attempts: Attempts = _ATTEMP
             "fewer attempts",
             where,
             f"wait {wait:.0f} s",
-            Retry_After=f"{wait:.0f}",
+            Retry_After=f"{math.ceil(wait)}",
         )
     with state.database.reading() as session:
         found = session.scalars(select(Operator).where(Operator.name == name)).first()
@@ -228,19 +229,26 @@ def change_password(given: NewPassword, person: Anyone, state: State) -> None:
         raise RefusalError(
             403, "an API token", "a session", "/api/v1/me/password", "log in with the password"
         )
-    wait = _ATTEMPTS.wait_s(f"{id(state)} {person.name}", state.now())
+    # The session waits, not the name: whoever has stolen one must not keep its owner from logging in.
+    session_ = f"{id(state)} token {person.token_id}"
+    wait = _ATTEMPTS.wait_s(session_, state.now())
     if wait > 0:
         raise RefusalError(
-            429, "too many wrong passwords", "fewer attempts", "password", f"wait {wait:.0f} s"
+            429,
+            "too many wrong passwords",
+            "fewer attempts",
+            "password",
+            f"wait {wait:.0f} s",
+            Retry_After=f"{math.ceil(wait)}",
         )
     with state.database.reading() as session:
         kept = session.get_one(Operator, person.id).password
-    if not state.passwords.run(person.name, lambda: accounts.password_matches(kept, given.old)):
+    if not state.passwords.run(session_, lambda: accounts.password_matches(kept, given.old)):
         raise RefusalError(403, "a wrong password", "the present one", "old", "try again")
-    _ATTEMPTS.passed(f"{id(state)} {person.name}")
+    _ATTEMPTS.passed(session_)
     if given.new == given.old:
         raise RefusalError(400, "the password of before", "another one", "new", "choose another one")
-    hashed = state.passwords.run(person.name, lambda: accounts.hash_password(given.new))
+    hashed = state.passwords.run(session_, lambda: accounts.hash_password(given.new))
     with state.database.writing() as session:
         row = session.get_one(Operator, person.id)
         row.password, row.one_time = hashed, False
@@ -300,6 +308,8 @@ def change_operator(name: LoginName, given: Change, person: Admin, state: State)
 @router.post("/operators/{name}/password")
 def reset_password(name: LoginName, person: Admin, state: State) -> OneTimePassword:
     """A new one-time password, for somebody who lost theirs; sessions end."""
+    if name == person.name:  # or a session would be enough for what takes the present password
+        raise conflict("yourself", "another operator", "operators", "change yours: walle operator password")
     password = accounts.new_password()
     hashed = state.passwords.run(person.name, lambda: accounts.hash_password(password))
     with state.database.writing() as session:
@@ -334,9 +344,12 @@ def take_role(scenario: ScenarioName, name: LoginName, person: Owner, state: Sta
 
 @router.get("/tokens")
 def list_tokens(person: Somebody, state: State) -> list[TokenRow]:
-    """One's own tokens."""
+    """One's own tokens; an API token sees itself alone."""
+    chosen = select(Token).where(Token.operator_id == person.id).order_by(Token.id)
+    if person.narrowed:
+        chosen = chosen.where(Token.id == person.token_id)
     with state.database.reading() as session:
-        rows = session.scalars(select(Token).where(Token.operator_id == person.id).order_by(Token.id))
+        rows = session.scalars(chosen)
         return [TokenRow.model_validate(row, from_attributes=True) for row in rows]
 
 
@@ -374,11 +387,24 @@ def make_token(given: NewToken, person: Somebody, state: State) -> MadeToken:
 
 @router.delete("/tokens/{number}", status_code=204)
 def end_token(number: Number, person: Somebody, state: State) -> None:
-    """One of one's own tokens stops counting."""
+    """One of one's own tokens stops counting; an API token may end itself alone.
+
+    Other sessions end with a change of the password, which takes the present one: whoever has stolen a
+    session must not be able to end its owner's.
+    """
     with state.database.writing() as session:
         row = session.get(Token, number)
-        if row is None or row.operator_id != person.id:
+        itself = number == person.token_id
+        if row is None or row.operator_id != person.id or (person.narrowed and not itself):
             raise not_found(f"token {number}", "tokens", "see /api/v1/tokens")
+        if row.kind == "session" and not itself:
+            raise RefusalError(
+                403,
+                "another session, without the password",
+                "an API token, or this session",
+                "tokens",
+                "change the password, which ends all others: walle operator password",
+            )
         session.delete(row)
         append(session, state.now(), person.name, "token.end", row.name)
 
