@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import secrets
 import time
 from typing import Annotated, Any
 
@@ -22,7 +21,18 @@ from .auth import Somebody, operator, state_of
 from .device_path import PREFIX, DevicePath
 from .git import PREFIX as GIT
 from .git import git_app
-from .guard import App, Guard, Receive, Scope, Send, answer, writes_much
+from .guard import (
+    App,
+    BodyTooLargeError,
+    GoneError,
+    Guard,
+    LateError,
+    Receive,
+    Scope,
+    Send,
+    answer,
+    writes_much,
+)
 
 LOG = logging.getLogger("walle_rt.cloud")
 LOGINS = ("/api/v1/login", "/login")
@@ -168,17 +178,14 @@ class Watched:
 
 async def _failed(scope: Scope, error: Exception, status: int, send: Send) -> int:
     """What nobody foresaw: a number for the log, where the error stands; nothing of it in the answer."""
-    if isinstance(error, TimeoutError) or type(error).__name__ == "BodyTooLargeError":
+    if isinstance(error, BodyTooLargeError | LateError | GoneError):
         raise error
-    number = secrets.token_hex(4)
-    LOG.exception("request failed", exc_info=error, extra={"number": number, "path": scope["path"]})
+    trace = errors.trace_of(scope)
+    LOG.exception("request failed", exc_info=error, extra={"trace": trace, "path": scope["path"]})
     if status:
-        return status  # the reply had begun: it ends short of its length
-    content = errors.body(
-        "InternalError", "an error in the server", "none", number, "look into the server's log"
-    )
-    text = json.dumps(content).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
+        return status  # it was answered, or the reply had begun and ends short of its length
+    text = json.dumps(errors.unforeseen(trace)).encode()
+    headers = [(b"content-type", errors.PROBLEM.encode()), (b"content-length", str(len(text)).encode())]
     await send({"type": "http.response.start", "status": 500, "headers": headers})
     await send({"type": "http.response.body", "body": text})
     return 500

@@ -28,6 +28,7 @@ from .. import metrics
 from ..blobs import one_range
 from ..service import enrolment
 from ..service.server import Server
+from .errors import PROBLEM
 from .guard import Receive, Scope, Send, answer
 
 PREFIX = "/v1/"
@@ -268,7 +269,8 @@ async def _empty(send: Send, status: int, headers: list[tuple[bytes, bytes]] | N
 
 async def _json(send: Send, status: int, content: Any, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     text = json.dumps(content).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode()), *more]
+    kind = b"application/json" if status < 400 or status == 429 else PROBLEM.encode()
+    headers = [(b"content-type", kind), (b"content-length", str(len(text)).encode()), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text})
 

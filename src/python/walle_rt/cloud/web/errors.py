@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -62,6 +63,19 @@ def body(error: str, given: str, expected: str, where: str, next_step: str) -> d
     return {"error": error, "given": given, "expected": expected, "where": where, "next": next_step}
 
 
+def unforeseen(trace: str) -> dict[str, str]:
+    """What is said of an error that nobody foresaw: where it stands in the log, and nothing of it."""
+    next_step = f"look for trace {trace} in the server's log"
+    return {**body("InternalError", "an error in the server", "none", "HTTP", next_step), "trace": trace}
+
+
+def trace_of(scope: Any) -> str:
+    """The number of a request, by which its lines in the log are found."""
+    trace: str = scope.setdefault("walle.trace", "") or secrets.token_hex(8)
+    scope["walle.trace"] = trace
+    return trace
+
+
 def not_found(what: str, where: str, next_step: str) -> RefusalError:
     """404."""
     return RefusalError(404, what, "one that exists", where, next_step)
@@ -116,6 +130,10 @@ def install(app: FastAPI, page: Page) -> None:
         content = body("Refusal", str(error.detail), "another request", "HTTP", next_step)
         return answer(request, content, error.status_code, error.headers)
 
+    async def unknown(request: Request, _: Any) -> Response:
+        return answer(request, unforeseen(trace_of(request.scope)), 500)
+
+    app.add_exception_handler(Exception, unknown)
     app.add_exception_handler(RefusalError, refused)
     app.add_exception_handler(BusyError, busy)
     app.add_exception_handler(errors.Error, failed)

@@ -34,6 +34,18 @@ class BodyTooLargeError(HTTPException):
         super().__init__(413, "a body that is too large")
 
 
+class LateError(HTTPException):
+    """Nothing of a body came for too long."""
+
+    def __init__(self) -> None:
+        """408."""
+        super().__init__(408, "a body that does not come")
+
+
+class GoneError(TimeoutError):
+    """Nothing of a reply was taken for too long. Nobody is there to be answered."""
+
+
 class Guard:
     """Holds the limits around ``app``."""
 
@@ -58,11 +70,11 @@ class Guard:
         except BodyTooLargeError:
             if not state.began:
                 await _refuse(send, most)
-        except TimeoutError:
-            if not state.late:
-                raise
+        except LateError:
             if not state.began:
                 await answer(send, 408, "a body that does not come", "it within the time", "send it again")
+        except GoneError:
+            return
 
 
 def _is_upload(path: str) -> bool:
@@ -88,7 +100,7 @@ class _Request:
     def __init__(self, receive: Receive, send: Send, most: int, idle_s: float) -> None:
         self._receive, self._send, self._left, self._idle_s = receive, send, most, idle_s
         self._whole = False
-        self.began = self.late = False
+        self.began = False
 
     async def receive(self) -> dict[str, Any]:
         if self._whole:  # what is waited for from now on is the end of the connection
@@ -96,8 +108,7 @@ class _Request:
         try:
             message = await asyncio.wait_for(self._receive(), self._idle_s)
         except TimeoutError:
-            self.late = True
-            raise
+            raise LateError() from None
         if message["type"] == "http.request":
             self._left -= len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
@@ -110,8 +121,7 @@ class _Request:
         try:
             await asyncio.wait_for(self._send(message), self._idle_s)
         except TimeoutError:
-            self.late = True
-            raise
+            raise GoneError() from None
 
 
 def writes_much(method: str, path: str) -> bool:
