@@ -23,7 +23,9 @@ PACKAGE = "walle_rt"
 ALLOWED = {"numpy"}  # besides the standard library, for whoever installs no extra
 SERVER = f"{PACKAGE}.cloud"  # the server's side, which no device has
 # Those that import it when they run.
-SERVER_COMMANDS = {f"{PACKAGE}.cli.{name}" for name in ("demo", "keys", "serve", "task_package")}
+SERVER_COMMANDS = {
+    f"{PACKAGE}.cli.{name}" for name in ("backup", "demo", "keys", "restore", "serve", "task_package")
+}
 NATIVE = f"{PACKAGE}._core"  # the extension module, which imports nothing while it is loaded
 
 
@@ -51,6 +53,7 @@ ROOMS = {
     "web": Room(3, ("metrics", "model", "blobs", "trust", "sink", "phase", "git", "service")),
     "serve": Room(4, ("metrics", "trust", "service", "web")),
     "loop": Room(4, ("git", "service")),
+    "backup": Room(4, ("trust", "service")),
 }
 
 

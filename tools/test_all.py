@@ -55,6 +55,7 @@ PARTS: dict[str, tuple[Step, ...]] = {
         Step("100 installs killed", "python -m tests.fault.install_kills --kills 100 --seed 1"),
     ),
     "link": (
+        Step("50 devices follow a restored server", "python -m tests.fault.restore --devices 50"),
         Step("100 devices behind cuts and kills", "python -m tests.fault.link --seeds 100"),
         Step(
             "releases on trial",

@@ -129,7 +129,7 @@ std::string broker_of(const walle::link::Identity& identity) {
 
 }  // namespace
 
-Status Connection::open_tunnel(const container::Device& device, const std::string& broker) {
+Status Connection::open_tunnel(const container::Device& device, const std::string& broker, bool moves) {
   if (broker.empty()) return {};
   const walle::link::Identity& identity = cloud->identity();
   WALLE_ASSIGN(const auto open, device.core("walle_device_connect"));
@@ -139,7 +139,8 @@ Status Connection::open_tunnel(const container::Device& device, const std::strin
   options.files = {.authorities = identity.authorities_file(),
                    .certificate = identity.certificate_file(),
                    .key = identity.key_file(),
-                   .session = open->dir() + container::kCloudFolder + "/tls-session"};
+                   .session = open->dir() + container::kCloudFolder + "/tls-session",
+                   .address = moves ? cloud->broker_file() : ""};
   walle::link::TunnelListener listener;
   listener.on_epoch = [told = cloud.get()](const walle::link::EpochMessage& news) {
     told->heard(news.epoch, news.jitter_s);
@@ -178,8 +179,9 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
     const auto connection = std::make_shared<Connection>();
     WALLE_ASSIGN(connection->cloud, container::DeviceCloud::connect(walle::Env::system(), *device->device,
                                                                     std::move(transport), std::move(made)));
-    WALLE_TRY(connection->open_tunnel(
-        *device->device, given.broker ? given.broker : broker_of(connection->cloud->identity())));
+    WALLE_TRY(connection->open_tunnel(*device->device,
+                                      given.broker ? given.broker : broker_of(connection->cloud->identity()),
+                                      given.broker == nullptr));
     if (!device->set_connection(connection)) return twice();
     return {};
   });

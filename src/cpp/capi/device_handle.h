@@ -11,8 +11,9 @@
 namespace walle::capi {
 
 struct Connection {
-  // Errors: see DeviceTunnel::open. `broker` empty: no tunnel.
-  Status open_tunnel(const container::Device& device, const std::string& broker);
+  // Errors: see DeviceTunnel::open. `broker` empty: no tunnel. `moves`: the server may name another one
+  // later.
+  Status open_tunnel(const container::Device& device, const std::string& broker, bool moves);
   void stop() {
     if (tunnel) tunnel->stop();
     cloud->stop();

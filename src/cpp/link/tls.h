@@ -24,6 +24,7 @@ struct TlsFiles {
   std::string certificate;  // PEM, with its chain; empty: none
   std::string key;          // PEM, without a passphrase
   std::string session;      // made when there is one; empty: none is kept
+  std::string address;      // of the broker, in place of the one said; empty, or not there: that one
 };
 
 class TlsContext {

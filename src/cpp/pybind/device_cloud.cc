@@ -22,6 +22,7 @@ std::string_view what_name(link::TaskStep::What what) {
     case link::TaskStep::What::removed: return "removed";
     case link::TaskStep::What::waits: return "waits";
     case link::TaskStep::What::later: return "later";
+    case link::TaskStep::What::absent: return "absent";
   }
   return "";
 }
@@ -115,6 +116,7 @@ void bind_device_cloud(py::module_& m) {
              const link::Identity& own = self.identity();
              return py::make_tuple(own.authorities_file(), own.certificate_file(), own.key_file());
            })
+      .def("broker_file", &DeviceCloud::broker_file)
       .def("stop", [](DeviceCloud& self) { unlocked([&] { self.stop(); }); });
 }
 

@@ -107,12 +107,16 @@ std::vector<std::pair<std::string, uint64_t>> read_marks(const py::bytes& data) 
 
 TunnelHeld open(const Device& device, const std::string& broker, const std::string& id,
                 const std::string& authorities, const std::string& certificate, const std::string& key,
-                const std::string& session, const py::dict& options, const py::object& on_epoch,
-                const py::object& on_down, const py::object& on_state, const py::object& on_answer) {
-  container::DeviceTunnelOptions o{
-      .broker = broker,
-      .files = {.authorities = authorities, .certificate = certificate, .key = key, .session = session},
-      .tunnel = {.device = id}};
+                const std::string& session, const std::string& address, const py::dict& options,
+                const py::object& on_epoch, const py::object& on_down, const py::object& on_state,
+                const py::object& on_answer) {
+  container::DeviceTunnelOptions o{.broker = broker,
+                                   .files = {.authorities = authorities,
+                                             .certificate = certificate,
+                                             .key = key,
+                                             .session = session,
+                                             .address = address},
+                                   .tunnel = {.device = id}};
   const auto seconds = [&](const char* name, int64_t& to) {
     if (options.contains(name)) to = static_cast<int64_t>(options[name].cast<double>() * kMicroseconds);
   };
@@ -240,8 +244,8 @@ void bind_tunnel(py::module_& m) {
   py::class_<DeviceTunnel, TunnelHeld>(tunnel, "Tunnel")
       .def_static("open", open, py::keep_alive<0, 1>(), py::arg("device"), py::arg("broker"), py::arg("id"),
                   py::kw_only(), py::arg("authorities"), py::arg("certificate"), py::arg("key"),
-                  py::arg("session"), py::arg("options"), py::arg("on_epoch"), py::arg("on_down"),
-                  py::arg("on_state"), py::arg("on_answer"))
+                  py::arg("session"), py::arg("address"), py::arg("options"), py::arg("on_epoch"),
+                  py::arg("on_down"), py::arg("on_state"), py::arg("on_answer"))
       .def("stop", [](DeviceTunnel& self) { unlocked([&] { self.stop(); }); })
       .def("network_changed", &DeviceTunnel::network_changed)
       .def(

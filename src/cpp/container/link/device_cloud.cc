@@ -75,12 +75,16 @@ Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, Device& devi
   link::AgentOptions agent;
   WALLE_ASSIGN(agent.header, link::header_of(profile));
   agent.device = link::device_pseudonym(profile.device_id);
-  agent.folder = folder + "/agent";
+  agent.folder = out->folder_ = folder + "/agent";
   agent.url = options.url;
   agent.first_root = options.root.empty() ? out->identity_->root() : options.root;
   agent.report_after_us = options.report_after_us;
   agent.signs = [&env, identity = out->identity_](const std::string& path, std::string_view body) {
     return identity->proof("POST", path, body, env.wall_us() / base::kUsPerSecond);
+  };
+  if (!agent.url.starts_with("http://") || is_loopback(agent.url)) out->identity_->believe_time();
+  agent.sets_clock = [&env, identity = out->identity_, url = agent.url](link::Transport& way) {
+    return identity->learn_time(env, way, url);
   };
   base::log(base::LogLevel::info,
             "device " + profile.device_id + " follows '" + options.url + "' by " + transport->name());

@@ -49,10 +49,13 @@ class DeviceCloud {
   void stop() {
     if (agent_) agent_->stop();
   }
+  // Where a pull writes the broker's address, once the server has named another one.
+  std::string broker_file() const { return folder_ + link::kAgentBroker; }
 
  private:
   explicit DeviceCloud(Device& device) : device_(device) {}
   Device& device_;
+  std::string folder_;  // the agent's
   std::shared_ptr<link::Identity> identity_;
   // nullptr: connect() did not get there. Who closes the device holds it, too, while it stops.
   std::shared_ptr<link::AgentThread> agent_;

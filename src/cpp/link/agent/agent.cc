@@ -7,6 +7,11 @@
 
 namespace walle::link {
 
+namespace {
+constexpr uint64_t kMostNoteBytes = 65'536;
+constexpr uint64_t kMostBrokerBytes = 512;  // "mqtts://", a host, a port
+}  // namespace
+
 Agent::Agent(Env& env, Transport& transport, AgentHost& host, const Crypto& crypto, BlobFolder blobs,
              AgentMemoryFile file, AgentOptions options)
     : env_(&env),
@@ -29,6 +34,8 @@ Result<std::unique_ptr<Agent>> Agent::open(Env& env, Transport& transport, Agent
   WALLE_ASSIGN(AgentMemoryFile file, AgentMemoryFile::open(env, options.folder + kAgentMemory));
   auto agent = std::unique_ptr<Agent>(
       new Agent(env, transport, host, *crypto, std::move(blobs), std::move(file), std::move(options)));
+  const Result<std::string> noted = env.read_prefix(agent->options_.folder + kAgentTrouble, kMostNoteBytes);
+  if (noted.ok()) agent->noted_ = *noted;
   WALLE_TRY(agent->recover());
   return agent;
 }
@@ -53,6 +60,13 @@ Status Agent::close() {
     if (is_new(task)) task.tries = 0;
   }
   return file_.save(std::move(next));
+}
+
+void Agent::note(const std::string& error, const std::string& trouble) {
+  std::string now = error.empty() && trouble.empty() ? std::string() : error + "\n" + trouble + "\n";
+  if (now == noted_) return;
+  // A disk that is full is said elsewhere.
+  if (env_->replace_file(options_.folder + kAgentTrouble, now).ok()) noted_ = std::move(now);
 }
 
 // What a process was in the middle of when it ended. What is installed says the host.
@@ -116,7 +130,17 @@ Result<Pull> Agent::pull() {
   Pull out;
   out.epoch = plan.epoch();
   WALLE_TRY(follow(*updater, plan, out));
+  WALLE_TRY(find_broker(*updater));
   return out;
+}
+
+// Where the broker is by now: whoever holds a tunnel reads the file when it connects.
+Status Agent::find_broker(Updater& updater) {
+  WALLE_ASSIGN(const std::optional<FoundTarget> found, updater.find(kBrokerTarget));
+  if (!found || found->target.length > kMostBrokerBytes) return {};
+  const std::string file = options_.folder + kAgentBroker;
+  WALLE_ASSIGN(const bool cached, updater.is_cached(*found, file));
+  return cached ? Status() : updater.download(*found, file);
 }
 
 Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {

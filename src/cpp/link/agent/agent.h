@@ -44,6 +44,8 @@ struct AgentOptions {
   int64_t report_after_us = 20'000'000;
   // More headers of each request that tells the server something: who the device is.
   std::function<Result<std::vector<HttpHeader>>(const std::string& path, std::string_view body)> signs;
+  // The server took no signature: whether it was the clock's doing, and signs() goes by another now.
+  std::function<bool(Transport&)> sets_clock;
   uint64_t checkpoint_bytes = BlobFolder::kCheckpointBytes;
 };
 
@@ -55,7 +57,8 @@ struct TaskStep {
     turned_down,  // it failed here; the one before runs on
     removed,
     waits,  // for a place in a gray release
-    later   // the network, the disk: the next pull goes on
+    later,  // the network, the disk: the next pull goes on
+    absent  // nothing of it is here: the server gives no place, or this device is of the control cohort
   };
   std::string task, version;
   What what = What::kept;
@@ -94,6 +97,9 @@ class Agent {
   // The process ends in order: it says nothing against the versions that run.
   Status close();
 
+  // What is wrong with pulls and reports, a line each, for whoever looks when the device is closed.
+  void note(const std::string& error, const std::string& trouble);
+
   const AgentMemory& memory() const { return file_.now(); }
   // As it travels on requests: with what was carried out.
   DeviceHeader header() const;
@@ -107,12 +113,14 @@ class Agent {
   Status recover();
   static bool is_new(const ManagedTask& task);
   Result<Plan> newest_plan(Updater& updater);
+  Status find_broker(Updater& updater);
   Status follow(Updater& updater, const Plan& plan, Pull& pull);
   static void end_other_trials(const Plan& plan, const Choice& choice, AgentMemory& next);
   // Takes the memory as it is to be when it begins.
   Status remove_unwanted(const Plan& plan, const Decision& decision, AgentMemory next, Pull& pull);
   void sweep();
   // agent_bring.cc
+  TaskStep rest(const PlanRelease& release) const;
   TaskStep bring(Updater& updater, const Plan& plan, const Choice& choice, Pull& pull);
   Status bring_version(Updater& updater, const PlanRelease& release, Pull& pull);
   Status keep_after_all(const std::string& name);
@@ -148,7 +156,7 @@ class Agent {
   AgentOptions options_;
   std::map<std::string, int64_t> active_since_;  // steady time; of tasks whose first report is due
   int64_t send_not_before_us_ = INT64_MIN, send_wait_us_ = 0;
-  std::string trouble_;
+  std::string trouble_, noted_;
 };
 
 // Files in the agent's folder.
@@ -157,6 +165,8 @@ inline constexpr const char* kAgentTrust = "/trust";
 inline constexpr const char* kAgentPlan = "/plan.wale";
 inline constexpr const char* kAgentPackages = "/packages";
 inline constexpr const char* kAgentBlobs = "/blobs";
+inline constexpr const char* kAgentTrouble = "/trouble.txt";
 inline constexpr const char* kPlanTarget = "director/plan.wale";
+inline constexpr const char *kAgentBroker = "/broker.url", *kBrokerTarget = "director/broker.url";
 
 }  // namespace walle::link

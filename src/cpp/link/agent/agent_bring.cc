@@ -41,6 +41,16 @@ TaskStep step_of(const PlanRelease& release, TaskStep::What what, std::string er
 }
 }  // namespace
 
+// What stays as it is, whatever that is.
+TaskStep Agent::rest(const PlanRelease& release) const {
+  const auto known = memory().tasks.find(release.task);
+  if (known == memory().tasks.end() || known->second.active.empty())
+    return step_of(release, TaskStep::What::absent);
+  TaskStep out = step_of(release, TaskStep::What::kept);
+  out.version = known->second.active.version;
+  return out;
+}
+
 TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, Pull& pull) {
   using What = TaskStep::What;
   if (choice.trial != kNoRelease) {
@@ -48,15 +58,15 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
     const Result<ClaimAnswer> place = claim(trial, choice.cohort);
     if (!place.ok()) return step_of(trial, What::later, place.error().message());
     if (!place->granted) {
-      if (place->wait_s == 0) return step_of(trial, What::kept);
+      if (place->wait_s == 0) return rest(trial);
       pull.wait_s = pull.wait_s == 0 ? place->wait_s : std::min(pull.wait_s, place->wait_s);
       return step_of(trial, What::waits, "no place in release '" + trial.id + "' yet");
     }
   }
-  if (choice.release == kNoRelease) return step_of(plan.releases()[choice.trial], What::kept);
+  if (choice.release == kNoRelease) return rest(plan.releases()[choice.trial]);
   const PlanRelease& release = plan.releases()[choice.release];
   const std::string digest = to_hex(release.sha256);
-  if (memory().refused(release.id, digest)) return step_of(release, What::kept);
+  if (memory().refused(release.id, digest)) return step_of(release, What::turned_down);
   if (const Status taken_back = keep_after_all(release.task); !taken_back.ok())
     return step_of(release, What::later, taken_back.error().message());
   const auto known = memory().tasks.find(release.task);

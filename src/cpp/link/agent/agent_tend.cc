@@ -160,6 +160,10 @@ Result<Fetched> Agent::post(const std::string& path, const std::string& body) {
   if (options_.signs) {
     WALLE_ASSIGN(request.headers, options_.signs(path, body));
   }
+  Result<Fetched> reply = send(*transport_, request, kMostReplyBytes);
+  const bool refused = reply.ok() && reply->status == kHttpUnauthorized && options_.signs;
+  if (!refused || !options_.sets_clock || !options_.sets_clock(*transport_)) return reply;
+  WALLE_ASSIGN(request.headers, options_.signs(path, body));
   return send(*transport_, request, kMostReplyBytes);
 }
 

@@ -102,6 +102,7 @@ void AgentThread::tell() {
   status_.memory = agent_->memory();
   status_.trouble = agent_->trouble();
   if (status_.trouble.empty() && renewal_) status_.trouble = renewal_->trouble();
+  if (tended_) agent_->note(status_.error, status_.trouble);
   header_ = agent_->header();
 }
 

@@ -1,8 +1,11 @@
 #include "link/agent/identity.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 
 #include "base/bytes.h"
+#include "base/log.h"
 #include "base/names.h"
 #include "link/crypto.h"
 #include "link/limits.h"
@@ -14,7 +17,8 @@ namespace walle::link {
 namespace {
 constexpr const char* kIdentityKind = "IDNT";
 constexpr uint16_t kIdentityVersion = 2;
-constexpr const char* kPath = "/v1/enrol";
+constexpr const char *kPath = "/v1/enrol", *kTimePath = "/v1/time";
+constexpr uint64_t kMostTimeBytes = 20;
 constexpr uint64_t kMostEnrolBytes = 1'000'000;  // a root is at most half of it
 constexpr size_t kMostHostBytes = 255, kMostPemBytes = 65'536;
 constexpr int64_t kMostPort = 65'535;
@@ -193,7 +197,11 @@ Status Identity::renew(Env& env, Transport& transport, const std::string& url, i
                    .content_type = "application/json",
                    .body = R"({"csr": ")" + quoted_pem(csr) + "\"}"};
   WALLE_ASSIGN(request.headers, proof("POST", kPath, request.body, now_s));
-  WALLE_ASSIGN(const Fetched reply, send(transport, request, kMostEnrolBytes));
+  WALLE_ASSIGN(Fetched reply, send(transport, request, kMostEnrolBytes));
+  if (reply.status == kHttpUnauthorized && learn_time(env, transport, url)) {
+    WALLE_ASSIGN(request.headers, proof("POST", kPath, request.body, now_s));
+    WALLE_ASSIGN(reply, send(transport, request, kMostEnrolBytes));
+  }
   if (reply.status == kHttpUnauthorized)
     return network_error("a server that does not know this device", "one that it enrolled with",
                          {"'", url, "'"},
@@ -207,11 +215,33 @@ Status Identity::renew(Env& env, Transport& transport, const std::string& url, i
   return save(env);
 }
 
+bool Identity::learn_time(Env& env, Transport& transport, const std::string& url) {
+  if (!believes_time_) return false;
+  const Result<Fetched> reply = fetch(transport, url + kTimePath, kMostTimeBytes);
+  if (!reply.ok() || reply->status != kHttpOk) return false;
+  int64_t said = 0;
+  const char* const end = reply->body.data() + reply->body.size();
+  const auto read = std::from_chars(reply->body.data(), end, said);
+  if (read.ec != std::errc() || read.ptr != end || said < 0 || said > kMostSeconds) return false;
+  const int64_t offset = said - env.wall_us() / base::kUsPerSecond;
+  if (std::abs(offset - clock_offset_s_) < kClockSkewS / 2) return false;
+  clock_offset_s_ = offset;
+  base::log(base::LogLevel::warning, clock_trouble());
+  return true;
+}
+
+std::string Identity::clock_trouble() const {
+  const int64_t offset = clock_offset_s_;
+  if (offset == 0) return {};
+  return "this device's clock is " + std::to_string(std::abs(offset)) + " s " +
+         (offset > 0 ? "behind" : "ahead of") + " its server's, by which requests are signed: set it";
+}
+
 Result<std::vector<HttpHeader>> Identity::proof(const std::string& method, const std::string& path,
                                                 std::string_view body, int64_t now_s) const {
   WALLE_ASSIGN(const Crypto* const crypto, Crypto::system());
   WALLE_ASSIGN(const std::string digest, digest_hex(*crypto, DigestKind::sha256, body));
-  const std::string seconds = std::to_string(now_s);
+  const std::string seconds = std::to_string(now_s + clock_offset_s_);
   WALLE_ASSIGN(const std::string signature,
                key_->sign("walle-v1\n" + method + "\n" + path + "\n" + seconds + "\n" + digest));
   return std::vector<HttpHeader>{

@@ -20,6 +20,9 @@
 
 namespace walle::link {
 
+// By how much the time of a signature may be off (docs/reference/cloud-api.md).
+inline constexpr int64_t kClockSkewS = 300;
+
 struct Broker {
   std::string host;
   uint16_t port = 0;  // 0: there is none
@@ -36,6 +39,16 @@ class Identity {
   // Asks for another certificate, with the key that there is; from the server that this one is of. What lies
   // in the files then counts for the next connection.
   Status renew(Env& env, Transport& transport, const std::string& url, int64_t now_s);
+
+  // Asks the server what time it is, after it has refused a signature; true where that is more than
+  // kClockSkewS from this device's clock, by which requests are signed from then on. Whoever answers in the
+  // server's place could have a request signed that counts later, so believe_time() is said first where
+  // nobody can. Nothing else goes by it: what is expired by the device's clock stays expired.
+  bool learn_time(Env& env, Transport& transport, const std::string& url);
+  void believe_time() { believes_time_ = true; }
+  // Of the server's clock before the device's, seconds; 0 while it is not asked. Any thread.
+  int64_t clock_offset_s() const { return clock_offset_s_; }
+  std::string clock_trouble() const;  // the same in words; empty: 0
 
   const std::string& device() const { return device_; }
   // Seconds since 1970 of the server's clock, from which on the certificate is to be renewed. Any thread.
@@ -62,7 +75,8 @@ class Identity {
   std::unique_ptr<DeviceKey> key_;
   std::string device_, root_;
   Broker broker_;
-  std::atomic<int64_t> renew_at_s_{0};
+  std::atomic<int64_t> renew_at_s_{0}, clock_offset_s_{0};
+  bool believes_time_ = false;
 };
 
 }  // namespace walle::link

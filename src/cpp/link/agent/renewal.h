@@ -21,8 +21,8 @@ class Renewal {
   int64_t due_in_us() const;
   // Renews when it is due; a failure is tried again after a wait that grows from 5 s to an hour.
   void step(Transport& transport);
-  // Why the newest did not work; empty: it did, or none was due.
-  const std::string& trouble() const { return trouble_; }
+  // Why the newest did not work, or what is wrong with the clock; empty: neither.
+  std::string trouble() const { return trouble_.empty() ? identity_->clock_trouble() : trouble_; }
 
  private:
   Env& env_;

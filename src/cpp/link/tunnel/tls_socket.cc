@@ -20,6 +20,7 @@ namespace walle::link {
 namespace {
 // What is encrypted and not yet taken by the kernel: behind it, send() takes nothing.
 constexpr size_t kMostSealed = size_t{64} << 10;
+constexpr size_t kMostAddressBytes = 512;
 // Of the kernel's buffer. Left to itself it grows to megabytes, and what lies there is neither sent nor can
 // be taken back when the network is slow.
 constexpr int kSendBuffer = 256 << 10;
@@ -79,6 +80,7 @@ Result<BrokerAddress> parse_broker(std::string_view url) {
 
 Result<std::unique_ptr<TlsSocket>> TlsSocket::make(Env& env, BrokerAddress address, TlsFiles files) {
   std::unique_ptr<TlsSocket> out(new TlsSocket(env, std::move(address)));
+  out->moved_ = files.address;
   WALLE_ASSIGN(out->context_, TlsContext::make(env, std::move(files)));
   if (pipe(out->pipe_) != 0)
     return resource_error(std::strerror(errno), "two file descriptors", "tunnel",
@@ -99,6 +101,10 @@ Status TlsSocket::open(int64_t timeout_us) {
     Result<std::unique_ptr<TlsContext>> anew = TlsContext::make(env_, context_->files());
     // What cannot be read yet is no reason to give up a certificate that may still count.
     if (anew.ok()) context_ = std::move(anew).value();
+  }
+  if (!moved_.empty() && env_.file_size(moved_) > 0) {
+    WALLE_ASSIGN(const std::string said, env_.read_prefix(moved_, kMostAddressBytes));
+    WALLE_ASSIGN(address_, parse_broker(said));
   }
   const int64_t began = env_.steady_us();
   Status status = dial(began + timeout_us);

@@ -37,7 +37,7 @@ class TlsSocket final : public Socket {
   static Result<std::unique_ptr<TlsSocket>> make(Env& env, BrokerAddress address, TlsFiles files);
   ~TlsSocket() override;
 
-  // With the certificate that the files have by now.
+  // With the certificate that the files have by now, to the address that they have.
   Status open(int64_t timeout_us) override;
   void close() override;
   Result<size_t> send(std::string_view bytes) override;
@@ -61,6 +61,7 @@ class TlsSocket final : public Socket {
 
   Env& env_;
   BrokerAddress address_;
+  std::string moved_;  // file of another address
   std::unique_ptr<TlsContext> context_;
   std::unique_ptr<TlsStream> tls_;
   std::string sealed_;  // what the kernel has not taken

@@ -21,6 +21,7 @@ class Tunnel:
         certificate: str,
         key: str,
         session: str,
+        address: str,
         options: dict[str, float],
         on_epoch: Callable[[tuple[int, int]], object] | None,
         on_down: Callable[[bytes], object] | None,

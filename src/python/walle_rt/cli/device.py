@@ -201,11 +201,24 @@ def _status(device: Device, verify: bool = False) -> dict[str, Any]:
         "outbox": {name: dataclasses.asdict(stream) for name, stream in device.outbox().items()},
         "facts": device.facts,
         "consents": device.consents,
+        "server": _of_server(device.path),
     }
+
+
+def _of_server(folder: Path) -> dict[str, str] | None:
+    """What was wrong between the device and its server when it was last connected; None: it never was."""
+    file = folder / "cloud" / "agent" / "trouble.txt"
+    if not (folder / "cloud" / "identity.wals").exists():
+        return None
+    lines = file.read_text(errors="replace").splitlines() if file.exists() else []
+    return dict(zip(("error", "trouble"), [*lines, "", ""], strict=False))
 
 
 def _show(report: dict[str, Any]) -> None:
     out.print(f"{report['path']}: {report['stats']['last_event']} events, {len(report['tasks'])} tasks")
+    for what, text in (report["server"] or {}).items():
+        if text:
+            out.print(f"  server, {'last pull' if what == 'error' else 'reports'}: {text}")
     for name, info in report["tasks"].items():
         out.print(f"  {name} {info['version']}: {_state(info)}")
     for name, table in report["tables"].items():

@@ -23,6 +23,10 @@ def main(
         str | None,
         typer.Option("--mqtt-url", help="Another broker: mqtts://host:port. Default: one beside us."),
     ] = None,
+    mqtt_port: Annotated[
+        int | None,
+        typer.Option("--mqtt-port", min=1, max=65535, help="Of the broker beside us. Default: as before."),
+    ] = None,
     db: Annotated[
         str | None, typer.Option("--db", help="postgresql://user@host/name; default: SQLite in the folder.")
     ] = None,
@@ -80,7 +84,7 @@ def main(
         folder, host, port, db, mqtt_url, list(name or []), public_https=https, device_days=device_days
     )
     settings.tls, settings.certificate, settings.key = tls, certificate, key
-    settings.plain_enrolment = plain_enrolment
+    settings.plain_enrolment, settings.mqtt_port = plain_enrolment, mqtt_port
     state = Server(settings)
 
     authority = str(folder / "keys" / "ca" / "ca.pem") if tls else None

@@ -68,7 +68,7 @@ class CloudStep:
         task: its name.
         version: that the plan names.
         what: kept, activated, turned_down (it failed here), removed, waits (for a place in a gray release),
-            later.
+            later, absent (no place, or the control cohort, and nothing of it is here).
         error: why, of ``waits`` and ``later``.
     """
 

@@ -631,6 +631,7 @@ class Device:
         on_answer: Callable[[Answer], object] | None,
     ) -> None:
         host, port = cloud.broker()
+        moved = cloud.broker_file() if broker is None else None  # the server may name another one later
         if broker is None and port:
             broker = f"mqtts://[{host}]:{port}" if ":" in host else f"mqtts://{host}:{port}"
         if not broker:
@@ -646,6 +647,7 @@ class Device:
             certificate=certificate,
             key=key,
             session=self.path / "cloud" / "tls-session",
+            moved=moved,
             on_epoch=lambda said: cloud.heard(*said),
             on_answer=on_answer,
         )

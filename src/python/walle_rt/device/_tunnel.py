@@ -101,6 +101,7 @@ class Tunnel:
         certificate: str | PathLike[str],
         key: str | PathLike[str],
         session: str | PathLike[str] | None = None,
+        moved: str | PathLike[str] | None = None,
         on_epoch: Callable[[tuple[int, int]], object] | None = None,
         on_down: Callable[[bytes], object] | None = None,
         on_state: Callable[[str], object] | None = None,
@@ -122,6 +123,7 @@ class Tunnel:
             key: PEM file with its key, without a passphrase.
             session: file in which the TLS session is kept, so that the next connection is resumed; by default
                 in the device's folder.
+            moved: file that may come to hold another address, which is gone to from the next connection on.
             on_epoch: called with (epoch, seconds of jitter) when the broker tells of a new plan, and at every
                 connection. The callbacks run on the tunnel's thread, which waits for them.
             on_down: called with the bytes of everything that comes for this device.
@@ -153,6 +155,7 @@ class Tunnel:
             certificate=fspath(certificate),
             key=fspath(key),
             session=fspath(kept),
+            address="" if moved is None else fspath(moved),
             options=options,
             on_epoch=on_epoch,
             on_down=on_down,

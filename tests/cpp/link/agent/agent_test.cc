@@ -322,12 +322,59 @@ TEST_F(Agents, APlaceIsClaimedBeforeAnythingChanges) {
   EXPECT_EQ(reports().size(), 2u);
 }
 
+TEST_F(Agents, WhereTheBrokerIsComesSigned) {
+  repository->roles["director"].targets[kBrokerTarget] = "mqtts://first.example:8883";
+  direct({publish("1.0.0")});
+  expect_settled();
+  const std::string file = std::string("/cloud") + kAgentBroker;
+  EXPECT_EQ(env->read_prefix(file, 100).value(), "mqtts://first.example:8883");
+  repository->roles["director"].targets[kBrokerTarget] = "mqtts://second.example:9";
+  sign();
+  expect_settled();
+  EXPECT_EQ(env->read_prefix(file, 100).value(), "mqtts://second.example:9");
+  repository->roles["director"].targets[kBrokerTarget] = std::string(513, 'x');
+  sign();
+  expect_settled();
+  EXPECT_EQ(env->read_prefix(file, 100).value(), "mqtts://second.example:9") << "no address is so long";
+}
+
+TEST_F(Agents, ASignatureThatIsRefusedIsMadeOnceMoreByAnotherClock) {
+  direct({gray(publish("1.0.0"))});
+  restart();
+  int asked = 0;
+  AgentOptions told = options();
+  told.signs = [&](const std::string&, std::string_view) {
+    return std::vector<HttpHeader>{{"Authorization", std::to_string(asked)}};
+  };
+  told.sets_clock = [&](Transport&) {
+    server.post_status = 200;
+    return ++asked == 1;
+  };
+  agent.reset();
+  agent = std::move(*Agent::open(*env, *routes, *host, told));
+  server.post_status = 401;
+  expect_settled();
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(host->version("rank"), "1.0.0");
+}
+
+TEST_F(Agents, WhatIsWrongLiesInAFile) {
+  direct({publish("1.0.0")});
+  expect_settled();
+  const std::string file = std::string("/cloud") + kAgentTrouble;
+  agent->note("no answer", "no room");
+  EXPECT_EQ(env->read_prefix(file, 100).value(), "no answer\nno room\n");
+  restart();
+  agent->note("", "");
+  EXPECT_EQ(env->read_prefix(file, 100).value(), "");
+}
+
 TEST_F(Agents, APlaceThatIsNeverGivenIsNotAskedForAgain) {
   direct({gray(publish("1.0.0"))});
   server.post_status = 429;
   server.wait_reply = R"({"granted":false,"wait_s":0})";
   const Pull pull = pulled();
-  EXPECT_EQ(pull.steps[0].what, What::kept);
+  EXPECT_EQ(pull.steps[0].what, What::absent);
   EXPECT_TRUE(pull.settled);
   EXPECT_EQ(host->version("rank"), "");
 }

@@ -52,9 +52,15 @@ std::string in_quotes(std::string_view text) {
 class Server final : public Transport {
  public:
   std::string name() const override { return "in memory"; }
-  Result<int> get(const HttpGet&, const BodySink&) override { return 404; }
+  Result<int> get(const HttpGet& request, const BodySink& body) override {
+    if (!request.url.ends_with("/v1/time") || time.empty()) return 404;
+    WALLE_TRY(body(time));
+    return 200;
+  }
   Result<int> post(const HttpPost& request, const BodySink& body) override {
     asked.push_back(request);
+    const std::string& proof = request.headers.at(0).value;
+    if (!needs_time.empty() && !proof.starts_with("Walle d-1:" + needs_time + ":")) return 401;
     if (status == 0) return network_error("no connection", "a server", request.url, "try again");
     if (status == 200) WALLE_TRY(body(reply));
     return status;
@@ -62,6 +68,8 @@ class Server final : public Transport {
   std::vector<HttpPost> asked;
   int status = 200;
   std::string reply;
+  std::string time;        // that it says; empty: it knows of no such question
+  std::string needs_time;  // of a signature; empty: any
 };
 
 class RenewalTest : public testing::Test {
@@ -168,6 +176,37 @@ TEST_F(RenewalTest, WhatFailsIsTriedAgainAndNotAllTheTime) {
   renewal.step(server_);
   EXPECT_EQ(renewal.trouble(), "");
   EXPECT_GT(renewal.due_in_us(), int64_t{99} * 365 * 86'400 * kSecond);
+}
+
+TEST_F(RenewalTest, AWrongClockSignsByTheServers) {
+  for (const int64_t off : {int64_t{4000}, int64_t{-4000}, -kNow + 5}) {
+    SCOPED_TRACE(off);
+    env_.set_wall_us(kNow * kSecond);
+    const std::shared_ptr<Identity> own = identity();
+    server_.time = server_.needs_time = std::to_string(kNow);
+    EXPECT_FALSE(own->renew(env_, server_, kUrl, kNow + off).ok()) << "nobody is believed unasked";
+    own->believe_time();
+    env_.set_wall_us((kNow + off) * kSecond);
+    const Status renewed = own->renew(env_, server_, kUrl, kNow + off);
+    EXPECT_TRUE(renewed.ok()) << renewed.error().message();
+    EXPECT_EQ(own->clock_offset_s(), -off);
+    EXPECT_EQ(env_.wall_us(), (kNow + off) * kSecond) << "nothing else goes by it";
+  }
+}
+
+TEST_F(RenewalTest, ATimeThatIsNoneOrNearlyTheSameChangesNothing) {
+  const std::shared_ptr<Identity> own = identity();
+  own->believe_time();
+  for (const std::string& said :
+       {std::string(), std::string("soon"), std::string("-5"), std::string("12x"), std::string(21, '9'),
+        std::to_string(INT64_MAX), std::to_string(kNow + 149)}) {
+    server_.time = said;
+    EXPECT_FALSE(own->learn_time(env_, server_, kUrl)) << said;
+    EXPECT_EQ(own->clock_offset_s(), 0) << said;
+  }
+  server_.time = std::to_string(kNow + 150);
+  EXPECT_TRUE(own->learn_time(env_, server_, kUrl));
+  EXPECT_FALSE(own->learn_time(env_, server_, kUrl)) << "once is enough: no request is sent a third time";
 }
 
 TEST_F(RenewalTest, AServerThatAlwaysSaysNowIsAskedEveryFewSeconds) {

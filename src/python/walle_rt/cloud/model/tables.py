@@ -174,7 +174,10 @@ class ReportDetail(Base):
     """A report as it came: every failure, and a sample of the others."""
 
     __tablename__ = "report_details"
-    __table_args__ = (Index("report_details_of_release", "release_id", "at"),)
+    __table_args__ = (
+        Index("report_details_of_release", "release_id", "at"),
+        Index("report_details_of_device", "bucket", "id"),
+    )
     id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
     release_id: Mapped[str] = mapped_column(_RELEASE)
     at: Mapped[float] = mapped_column(Double)

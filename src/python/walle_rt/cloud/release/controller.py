@@ -198,6 +198,22 @@ class Controller:
         if (scenario, task) in self._kills:
             self._killing(self._kills - {(scenario, task)}, scenario, task, "revive", actor, now_s, reason)
 
+    def restored(self, by: int, actor: str, now_s: float) -> list[str]:
+        """Go on from a backup: an epoch that is ``by`` higher, and gray releases paused; returns those.
+
+        Whom they let in since is unknown: who reports now would be nobody's, and who has reported would be
+        missing. So nobody is waited for.
+        """
+        reason = "restored from a backup: resume it when devices have come back"
+        gray = [release.id for release in self._releases.values() if release.gray]
+        for release_id in gray:
+            if self._releases[release_id].state == State.GRAY:
+                self.pause(release_id, actor, now_s, reason)
+            self.trial(release_id).forget_places()
+        self._store.put_epoch(self.epoch + by)
+        self._note(now_s, actor, "restore", "releases", {"raised": by, "epoch": self.epoch})
+        return gray
+
     # ---- what devices do ----
 
     def claim(self, now_s: float, release_id: str, device: int, control: bool = False) -> Claim:

@@ -211,10 +211,15 @@ class Trial:
 
     def end(self) -> None:
         """The release is gray no more: nobody is waited for, and who was counted needs not be known."""
-        for cohort in self._cohorts.values():
-            cohort.waiting.clear()
-        self._deadlines.clear()
+        self.forget_places()
         self._counted.drop()
+
+    def forget_places(self) -> None:
+        """Wait for nobody any more."""
+        for control, cohort in self._cohorts.items():
+            for device in list(cohort.waiting):
+                self._drop(device, control)
+        self._deadlines.clear()
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers, as stores keep them."""

@@ -16,6 +16,7 @@ import binascii
 import hashlib
 import secrets
 import threading
+import time
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select, update
@@ -27,6 +28,7 @@ from ..model.audit import append
 from ..model.tables import Certificate, Device, EnrolmentCode
 from ..trust.authority import Issued, verify
 from .state import ServerState
+from .troubles import Troubles
 
 CODE_S = 7 * 86400
 MOST_CODES = 1000
@@ -148,54 +150,113 @@ def revoke(state: ServerState, device: str, by: str) -> bool:
     return True
 
 
+class ProofRefusedError(ArgumentError):
+    """A request that does not prove which device it comes from, or not now."""
+
+
+def _unproved() -> ProofRefusedError:
+    return ProofRefusedError.of(
+        "no proof of an enrolled device", "Authorization: Walle ID:SECONDS:SIGNATURE", "HTTP", "enrol"
+    )
+
+
+def _removed() -> ProofRefusedError:
+    return ProofRefusedError.of(
+        "a device that was removed", "one that is enrolled", "HTTP", "ask who removed it, and for a new code"
+    )
+
+
+def _expired(expires: float) -> ProofRefusedError:
+    when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(expires))
+    return ProofRefusedError.of(
+        f"a certificate that expired at {when}", "one that counts", "HTTP", "enrol with a new code"
+    )
+
+
+def _other_time(ahead_s: float) -> ProofRefusedError:
+    """A captured request, sent late, is told the same."""
+    side = "ahead of" if ahead_s > 0 else "behind"
+    return ProofRefusedError.of(
+        f"a signature by a clock that is {abs(ahead_s):.0f} s {side} the server's",
+        f"at most {SKEW_S} s",
+        "HTTP",
+        "set the device's clock; GET /v1/time says the server's",
+    )
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A device's key, when its certificate expires, and whether it was taken out."""
+
+    key: bytes
+    expires: float
+    removed: bool
+
+
 class DeviceAuth:
     """Says which device a request comes from. Keeps the keys it has seen; any thread may ask."""
 
-    def __init__(self, state: ServerState) -> None:
+    def __init__(self, state: ServerState, troubles: Troubles) -> None:
         """Nobody has asked yet."""
-        self._state = state
+        self._state, self._troubles = state, troubles
         self._lock = threading.Lock()
-        self._keys: dict[str, tuple[bytes, float]] = {}
+        self._keys: dict[str, _Known] = {}
 
-    def device_of(self, header: str, method: str, path: str, body: bytes) -> str | None:
-        """The device id; None where the header proves nothing."""
+    def device_of(self, header: str, method: str, path: str, body: bytes) -> str:
+        """The device id.
+
+        Raises:
+            ProofRefusedError: the header proves nothing, or not now: what is wrong, as far as who asks has
+                shown that it is his to know.
+        """
         parts = header.removeprefix(_SCHEME).split(":")
         if not header.startswith(_SCHEME) or len(parts) != 3 or not names.valid("device", parts[0]):
-            return None
+            raise _unproved()
         device, seconds, given = parts
         if not (seconds.isascii() and seconds.isdigit()) or len(seconds) > _MOST_DIGITS:
-            return None
-        if not given or len(given) > _MOST_SIGNATURE or abs(int(seconds) - self._state.now()) > SKEW_S:
-            return None
+            raise _unproved()
+        if not given or len(given) > _MOST_SIGNATURE:
+            raise _unproved()
         try:
             signature = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4))
         except (binascii.Error, ValueError):
-            return None
-        key = self._key(device)
-        if key is None or not verify(key, signature, signed_bytes(method, path, int(seconds), body)):
-            return None
+            raise _unproved() from None
+        known = self._key(device)
+        if known is None or not verify(known.key, signature, signed_bytes(method, path, int(seconds), body)):
+            raise _unproved()
+        # From here on it is the device that asks, or has asked: what is wrong is its to know.
+        now = self._state.now()
+        if known.removed:
+            raise self._refused(device, _removed())
+        if now >= known.expires:
+            raise self._refused(device, _expired(known.expires))
+        if abs(int(seconds) - now) > SKEW_S:
+            raise self._refused(device, _other_time(int(seconds) - now))
         return device
+
+    def _refused(self, device: str, why: ProofRefusedError) -> ProofRefusedError:
+        self._troubles.note(device, why.given, self._state.now())
+        return why
 
     def forget(self, device: str) -> None:
         """Its key has changed, or counts no more."""
         with self._lock:
             self._keys.pop(device, None)
 
-    def _key(self, device: str) -> bytes | None:
-        now = self._state.now()
+    def _key(self, device: str) -> _Known | None:
         with self._lock:
             kept = self._keys.get(device)
         if kept is None:
             with self._state.database.reading() as session:
                 row = session.get(Device, device)
-            if row is None or row.revoked:
+            if row is None:
                 return None
-            kept = row.public_key, row.expires
+            kept = _Known(row.public_key, row.expires, row.revoked)
             with self._lock:
                 if len(self._keys) >= _KEPT_KEYS:
                     self._keys.clear()
                 self._keys[device] = kept
-        return kept[0] if now < kept[1] else None
+        return kept
 
 
 def signed_bytes(method: str, path: str, seconds: int, body: bytes) -> bytes:

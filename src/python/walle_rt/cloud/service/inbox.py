@@ -14,6 +14,7 @@ from ...errors import NetworkError
 from .. import metrics
 from .lane import Lane
 from .rates import Rates
+from .troubles import Troubles
 
 MOST_WAITING = 4096  # batches of reports; beyond that devices are sent away until later
 MOST_TOGETHER = 256
@@ -36,10 +37,11 @@ class Inbox:
         store: Callable[[list[Given]], list[dict[str, Any]]],
         now: Callable[[], float],
         lane: Lane,
+        troubles: Troubles,
     ) -> None:
         """Nothing waits yet."""
         self._decode, self._store, self._now, self._lane = decode, store, now, lane
-        self._rates = Rates(BURST, PER_S)
+        self._rates, self._troubles = Rates(BURST, PER_S), troubles
         self._waiting: list[tuple[Given, asyncio.Future[dict[str, Any]]]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -58,6 +60,7 @@ class Inbox:
         wait_s = self._rates.allow(device, len(item), self._now())
         if wait_s:
             metrics.LIMITED.inc()
+            self._troubles.note(device, f"more than {BURST:.0f} reports at once", self._now())
             return {"taken": 0, "granted": False, "wait_s": wait_s}
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting.append(((device, item), future))

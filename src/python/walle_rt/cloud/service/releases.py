@@ -185,6 +185,17 @@ class ReleaseService:
             else:
                 getattr(self._controller, act)(number, by, now, reason)
 
+    def restored(self, by: int, actor: str) -> list[str]:
+        """Go on from a backup with a higher epoch; returns the releases that are paused by this."""
+        with self._transaction(actor) as now:
+            return self._controller.restored(by, actor, now)
+
+    @property
+    def epoch(self) -> int:
+        """Of the newest plan, signed or not."""
+        with self._lock:
+            return self._controller.epoch
+
     def _need_epoch(self, seen: int | None) -> None:
         now = self._controller.epoch
         if seen is not None and seen != now:

@@ -19,6 +19,7 @@ from .lane import Lane
 from .passwords import PasswordQueue
 from .releases import ReleaseService
 from .state import ServerState, Settings
+from .troubles import Troubles
 from .tunnel_end import TunnelEnd, open_tunnel
 
 _SWEEP_S = 60.0
@@ -35,11 +36,13 @@ class Server(ServerState):
         """Open the folder; goes on where a process before was stopped."""
         super().__init__(settings, now)
         self.tunnel: TunnelEnd | None = None
-        self.device_auth = DeviceAuth(self)
+        self.troubles = Troubles()
+        self.device_auth = DeviceAuth(self, self.troubles)
         self.releases = ReleaseService(self, self._announce)
         self.lane, self.passwords = Lane(), PasswordQueue()
         self.expiries = Expiries(self)
-        self.inbox = Inbox(self.releases.decode, self.releases.store, self.now, self.lane)
+        given = (self.releases.decode, self.releases.store, self.now)
+        self.inbox = Inbox(*given, self.lane, self.troubles)
         folder = settings.folder
         self.maintenance = Maintenance(folder / "features.db", read_limits(folder / "retention.toml"))
         self._swept_at = -_SWEEP_S
@@ -119,9 +122,12 @@ class Server(ServerState):
         full = self.reserve.low
         with self._refusing:
             gone = self._write_removed()
-            self.tunnel = open_tunnel(broker, lambda: TunnelEnd(*where, shelf, broker, gone, full))
+            end = (*where, shelf, broker, gone, full, given.mqtt_port)
+            self.tunnel = open_tunnel(broker, lambda: TunnelEnd(*end))
         if self.tunnel is None:
             return []
+        with self.signing:
+            self.repository.direct_broker(self.tunnel.url)
         self.releases.announce_again()
         return [self.tunnel.close]
 

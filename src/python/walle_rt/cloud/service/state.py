@@ -62,6 +62,7 @@ class Settings:
     tls: bool = False  # with a certificate of the server's own authority
     certificate: Path | None = None  # chain and key of another one, PEM
     key: Path | None = None
+    mqtt_port: int | None = None  # of our own broker; None: the one of before, or any that is free
     plain_enrolment: bool = False  # codes may come over plain HTTP from other machines
 
     @property

@@ -48,6 +48,7 @@ class TunnelEnd:
         mqtt_url: of another broker, which is not ours to start.
         removed: devices that are let have and say nothing.
         full: whether the disk has no room for records.
+        port: of a broker of ours; None: the one of before, or any that is free.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class TunnelEnd:
         mqtt_url: str | None,
         removed: Sequence[str] = (),
         full: Callable[[], bool] = lambda: False,
+        port: int | None = None,
     ) -> None:
         """Start both.
 
@@ -74,7 +76,7 @@ class TunnelEnd:
         self._open = False  # answers that wait from before may be brought while this is being made
         if mqtt_url is None:
             chain, key = authority.server_certificate("broker", hosts, now)
-            port = _kept_port(folder / "broker" / "port")
+            port = _kept_port(folder / "broker" / "port") if port is None else port
             if not authority.revoked.is_file():
                 authority.revoke([], now)
             more: dict[str, Any] = {"revoked": authority.revoked, "removed": tuple(removed)}

@@ -34,6 +34,7 @@ from .keys import KeyFolder, Scheme
 
 DIRECTOR = "director"
 PLAN = f"{DIRECTOR}/plan.wale"
+BROKER = f"{DIRECTOR}/broker.url"
 _TOP = ("root", "timestamp", "snapshot", "targets")
 
 
@@ -302,7 +303,7 @@ class TaskRepository:
             content = self._blob(path, target.hashes["sha256"]).read_bytes()
             if path == PLAN:
                 found += [str(release["path"]) for release in Plan(content).releases]
-            else:
+            elif path != BROKER:
                 found += json.loads(content)["choices"].values()
         return found
 
@@ -415,6 +416,45 @@ class TaskRepository:
     def expiry(self) -> Expiry:
         """How long signatures count."""
         return self._expiry
+
+    def raise_versions(self, by: int) -> list[str]:
+        """Raise the versions of all roles whose keys are at hand, for devices that have seen higher ones.
+
+        Returns the other roles, but for root: each root stands on the one before, so none can be left out.
+        """
+        with only_writer(self.folder):
+            targets = self._load("targets")
+            roles = {"targets": self._load_root().signed.roles["targets"], **targets.signed.delegations.roles}
+            changed, left = {}, []
+            for name, entry in roles.items():
+                if not self._held(entry):
+                    left.append(name)
+                    continue
+                role = targets if name == "targets" else self._load(name)
+                role.signed.version += by
+                changed[name] = self._bumped(role, name)
+            snapshot, timestamp = self._load("snapshot"), self._load("timestamp")
+            for metadata in (snapshot, timestamp):
+                metadata.signed.version += by
+            self._commit(changed, snapshot, timestamp)
+            return left
+
+    def direct_broker(self, url: str) -> bool:
+        """Sign where the broker is as the target `BROKER`; False where that is what is signed.
+
+        Devices that enrolled when it was elsewhere find it there with their next pull.
+        """
+        with only_writer(self.folder):
+            director = self._load(DIRECTOR)
+            content = url.encode()
+            made = TargetFile.from_data(BROKER, content, ["sha256"])
+            before = director.signed.targets.get(BROKER)
+            if before is not None and before.hashes == made.hashes:
+                return False
+            director.signed.targets[BROKER] = made
+            write_whole(self._blob(BROKER, made.hashes["sha256"]), content)
+            self._commit({DIRECTOR: self._bumped(director, DIRECTOR)})
+            return True
 
     def expires(self, role: str) -> datetime:
         """When the present signature of a role stops counting."""

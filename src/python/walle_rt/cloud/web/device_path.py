@@ -2,6 +2,7 @@
 
     GET  /v1/tuf/metadata/<file>, /v1/tuf/targets/<path>   signed metadata and targets
     GET  /v1/blobs/<SHA-256>                                files that devices get, with Range and ETag
+    GET  /v1/time                                           seconds since 1970, of the server's clock
     GET  /v1/device                                         204; X-Walle-Up where the device should come
     POST /v1/reports                                        a batch of reports, from an enrolled device
     POST /v1/enrol                                          a certificate for a code, or for the old key
@@ -65,6 +66,8 @@ class DevicePath:
                 await self._file(scope, send, self._repository / "targets" / file, "", FOREVER)
             elif path == "/v1/device":
                 await _empty(send, 204)
+            elif path == "/v1/time":
+                await _time(send, self._state.now())
             else:
                 await answer(
                     send, 404, f"'{path[:100]}'", "a path of docs/reference/cloud-api.md", "check it"
@@ -203,16 +206,11 @@ class DevicePath:
             return None
         header = _header(scope, b"authorization")
         given = (header, scope["method"], scope["path"], body)
-        device = await self._state.lane.run(self._state.device_auth.device_of, *given)
-        if device is None:
-            await answer(
-                send,
-                401,
-                "no proof of an enrolled device",
-                "Authorization: Walle ID:SECONDS:SIGNATURE",
-                "enrol",
-            )
-        return device
+        try:
+            return await self._state.lane.run(self._state.device_auth.device_of, *given)
+        except enrolment.ProofRefusedError as error:
+            await answer(send, 401, error.given, error.expected, error.next_step)
+            return None
 
     def _first_root(self) -> bytes:
         return (self._repository / "metadata" / "1.root.json").read_bytes()
@@ -260,6 +258,15 @@ async def _body(receive: Receive, most: int) -> bytes | None:
             parts.append(piece)
         if not message.get("more_body", False):
             return b"".join(parts) if size <= most else None
+
+
+async def _time(send: Send, now_s: float) -> None:
+    """The server's clock, by which a device whose own is wrong signs its requests."""
+    text = str(int(now_s)).encode()
+    headers = [(b"content-type", b"text/plain"), (b"cache-control", b"no-store")]
+    headers.append((b"content-length", str(len(text)).encode()))
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": text})
 
 
 async def _empty(send: Send, status: int, headers: list[tuple[bytes, bytes]] | None = None) -> None:

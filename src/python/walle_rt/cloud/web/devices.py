@@ -9,9 +9,10 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import select
 
+from ... import _core
 from ..._core import names
 from ..model.audit import first_broken
-from ..model.tables import AuditEntry, Device
+from ..model.tables import AuditEntry, Device, ReportDetail
 from ..service import enrolment
 from .auth import Admin, State
 from .errors import not_found
@@ -20,6 +21,7 @@ from .named import DeviceId, Label
 router = APIRouter(tags=["devices"])
 
 MOST_ROWS = 1000
+_FAILURES = 20
 
 
 class DeviceRow(BaseModel):
@@ -32,6 +34,34 @@ class DeviceRow(BaseModel):
     seen: float
     epoch: int
     revoked: bool
+
+
+class DeviceTrouble(BaseModel):
+    """Why a device was refused last, and how often since the server was started."""
+
+    at: float
+    what: str
+    times: int
+
+
+class DeviceFailure(BaseModel):
+    """A failure that it has reported."""
+
+    at: float
+    release: str
+    version: str
+    status: str
+    phase: str
+    error: str
+
+
+class DeviceStatus(DeviceRow):
+    """A device, what is wrong with it, and its newest failures."""
+
+    trouble: DeviceTrouble | None
+    removed: bool
+    expired: bool
+    failures: list[DeviceFailure]
 
 
 class NewCodes(BaseModel):
@@ -78,6 +108,34 @@ def list_devices(
     with state.database.reading() as session:
         rows = session.scalars(select(Device).where(Device.id > after).order_by(Device.id).limit(limit))
         return [DeviceRow.model_validate(row, from_attributes=True) for row in rows]
+
+
+@router.get("/devices/{device}")
+def device(device: DeviceId, _: Admin, state: State) -> DeviceStatus:
+    """One device: what is wrong with it, and what it has reported of failures."""
+    with state.database.reading() as session:
+        row = session.get(Device, device)
+        if row is None:
+            raise not_found(f"device '{device}'", "devices", "see /api/v1/devices")
+        bucket = f"{_core.policy.device_pseudonym(device):016x}"
+        bad = (ReportDetail.bucket == bucket, ReportDetail.status.not_in(("ok", "claim")))
+        chosen = select(ReportDetail).where(*bad).order_by(ReportDetail.id.desc()).limit(_FAILURES)
+        failures = [
+            DeviceFailure(
+                at=each.at,
+                release=each.release_id,
+                version=each.version,
+                status=each.status,
+                phase=each.phase,
+                error=each.error,
+            )
+            for each in session.scalars(chosen)
+        ]
+    known = DeviceRow.model_validate(row, from_attributes=True).model_dump()
+    found = state.troubles.of(device)
+    trouble = DeviceTrouble(at=found.at, what=found.what, times=found.times) if found else None
+    expired = row.expires <= state.now()
+    return DeviceStatus(**known, trouble=trouble, removed=row.revoked, expired=expired, failures=failures)
 
 
 @router.delete("/devices/{device}", status_code=204)

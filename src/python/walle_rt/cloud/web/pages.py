@@ -23,11 +23,12 @@ from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Sce
 from ..service.expiry import Countdown
 from ..service.server import Server
 from ..trust import Level
+from . import devices as device_routes
 from . import plots, releases
 from .accounts import client_of, queued_log_in
 from .auth import COOKIE, State, need, state_of
 from .errors import RefusalError
-from .named import ReleaseId
+from .named import DeviceId, ReleaseId
 
 router = APIRouter(include_in_schema=False)
 
@@ -237,6 +238,14 @@ def devices(person: Visitor, state: State) -> HTMLResponse:
         seen = [(at, float(_seen_since(session, at))) for at in ages]
     plot = plots.lines({"devices seen since": seen}, "", "devices seen since")
     return page("devices", person, rows=rows, total=total, plot=plot)
+
+
+@router.get("/devices/{number}")
+def one_device(number: DeviceId, person: Visitor, state: State) -> HTMLResponse:
+    """A device: what is wrong with it, and its newest failures."""
+    if not person.admin or person.narrowed:
+        return page("problem", person, 403, problem="devices are for administrators")
+    return page("device", person, row=device_routes.device(number, person, state))
 
 
 @router.get("/log")

@@ -113,6 +113,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("report_details_of_release", "report_details", ["release_id", "at"])
+    op.create_index("report_details_of_device", "report_details", ["bucket", "id"])
     op.create_table(
         "scenarios",
         sa.Column("name", sa.String(length=64), nullable=False),
