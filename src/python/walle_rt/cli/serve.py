@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -75,11 +76,13 @@ def main(
     try:
         from ..cloud.serve.logs import to_stderr
         from ..cloud.serve.process import serve
+        from ..cloud.service.private import UMASK
         from ..cloud.service.server import Server
         from ..cloud.service.state import FIRST_OPERATOR, Settings
     except ModuleNotFoundError as error:
         raise _without_extra(error) from None
     to_stderr()
+    os.umask(UMASK)  # also of what others write for it: SQLite, git, the broker
     settings = Settings(
         folder, host, port, db, mqtt_url, list(name or []), public_https=https, device_days=device_days
     )

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -39,7 +40,10 @@ from ..trust import KeyFolder, TaskRepository
 from ..trust.authority import DEVICE_DAYS, Authority
 from .lease import Lease
 from .listing import named_paths
+from .private import close_to_others
 from .reserve import DiskReserve
+
+LOG = logging.getLogger("walle_rt.cloud")
 
 FIRST_OPERATOR = "admin"
 
@@ -100,6 +104,8 @@ class ServerState:
         self.first_password: str | None = None
         self.wake: Callable[[], None] = lambda: None  # makes the loop turn at once
         try:
+            if closed := close_to_others(folder):
+                LOG.warning("closed to other users", extra={"folder": str(folder), "things": closed})
             self.reserve = DiskReserve(folder)
             self.reserve.give()
             self.database = Database(settings.database)
