@@ -191,7 +191,8 @@ def test_the_last_places_are_for_the_reserved_lane(local: LocalServer) -> None:
                 b"POST /v1/reports HTTP/1.1\r\nContent-Length: 9\r\n\r\nx"
             )
         until(lambda: len(open_) == most - most // 8)
-        status, lines, body = told(port, GET + b"\r\n")
+        assert told(port, GET + b"\r\n")[0] == 200, "it lives"
+        status, lines, body = told(port, b"GET /login HTTP/1.1\r\nHost: x\r\n\r\n")
         assert status == 503 and lines["retry-after"] == "1" and json.loads(body)["next"]
         reports = b"POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
         assert told(port, reports)[0] == 401

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import resource
 import struct
@@ -134,6 +135,15 @@ def test_over_http(local: LocalServer, body: bytes) -> None:
     assert told.status_code in (400, 413) and time.monotonic() - began < 5 * MOST_S
     objects = local.state.settings.folder / "git" / "shop.git" / "objects"
     assert sum(file.stat().st_size for file in objects.rglob("*") if file.is_file()) < 10_000
+
+
+def test_a_file_does_not_come_packed(local: LocalServer) -> None:
+    content = bytes(1 << 20)
+    path = f"/git/shop.git/info/lfs/objects/{hashlib.sha256(content).hexdigest()}"
+    packed = {"content": gzip.compress(content), "headers": {"Content-Encoding": "gzip"}}
+    told = local.ask("PUT", path, local.admin, **packed)
+    assert told.status_code == 415 and "not packed" in told.text
+    assert local.ask("PUT", path, local.admin, content=content).status_code == 200
 
 
 def test_a_fetch_that_names_commits_without_end(local: LocalServer) -> None:

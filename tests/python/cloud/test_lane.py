@@ -37,6 +37,7 @@ def test_what_is_reserved() -> None:
     for path in ("/v1/reports", "/api/v1/releases/rank-1/kill", "/api/v1/releases/rank-1/halt",
                  "/releases/rank-1/halt"):  # fmt: skip
         assert is_reserved("POST", path) and not is_reserved("PUT", path), path
+    assert is_reserved("GET", "/healthz") and not is_reserved("POST", "/healthz")
     assert is_reserved("GET", "/api/v1/releases/rank-1/halt/preview") and is_reserved(
         "GET", "/releases/r-1/halt"
     )
@@ -73,6 +74,7 @@ def test_halt_kill_and_reports_wait_for_no_other_request(local: LocalServer) -> 
             ])  # fmt: skip
             proof = device.proof("POST", "/v1/reports", report, local.clock())
             assert local.ask("POST", "/v1/reports", content=report, headers=proof).status_code == 200
+            assert local.ask("GET", "/healthz").status_code == 200
             for act in ("kill", "revive", "halt"):
                 local.done("GET", f"/releases/{release}/{act}/preview")
                 assert local.done("POST", f"/releases/{release}/{act}", json=WHY)["id"] == release

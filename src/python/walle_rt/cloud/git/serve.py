@@ -43,6 +43,7 @@ _REASONS = {
     404: "Not Found",
     413: "Content Too Large",
     409: "Conflict",
+    415: "Unsupported Media Type",
     416: "Range Not Satisfiable",
     422: "Unprocessable Content",
     507: "Insufficient Storage",
@@ -165,6 +166,9 @@ class GitApp:
         if called != lfs.BATCH:
             status = self._authorize(environ, scenario, True)
             if status == 200:
+                if environ.get("HTTP_CONTENT_ENCODING", "identity") != "identity":
+                    # git-lfs sends none, and a megabyte may stand for all that a blob may have.
+                    raise lfs.MistakeError(415, "expected the bytes of the file, not packed")
                 blobs = self._blobs(scenario)
                 body = body_of(environ, blobs.most_blob_bytes)
                 lfs.store(blobs, called.rpartition("/")[2], iter(partial(body.read, _CHUNK), b""))

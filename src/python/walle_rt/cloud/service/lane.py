@@ -18,13 +18,15 @@ T = TypeVar("T")
 THREADS = 8  # of the lane
 OTHER_THREADS = 24  # of all other requests: with the lane's no more than there are database connections
 _ACTS = ("pause", "resume", "full", "halt", "rollback", "kill", "revive")
+_ALSO = {"/v1/reports": "POST", "/healthz": "GET"}
 _OF_AN_ACT = re.compile(rf"(?:/api/v1)?/releases/[^/]+/(?:{'|'.join(_ACTS)})(?:/preview)?")
 
 
 def is_reserved(method: str, path: str) -> bool:
-    """Whether a request belongs into the lane: an act on a release, what it would change, or reports."""
-    if path == "/v1/reports":
-        return method == "POST"
+    """Whether a request belongs into the lane: an act on a release and what it would change, reports, and
+    whether the server lives."""
+    if path in _ALSO:
+        return method == _ALSO[path]
     return method in ("GET", "POST") and _OF_AN_ACT.fullmatch(path) is not None
 
 

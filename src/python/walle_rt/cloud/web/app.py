@@ -57,8 +57,11 @@ class Health(BaseModel):
 
 
 @root.get("/healthz")
-def health(request: Request) -> Health:
-    """Whether the server answers, and how long devices go on believing it: both are public anyway."""
+async def health(request: Request) -> Health:
+    """Whether the server answers, and how long devices go on believing it: both are public anyway.
+
+    It waits for no thread: who watches a server that is flooded must not take it for one that hangs.
+    """
     found = state_of(request).expiries.found
     days = min((each.days for each in found if each.level != Level.OK), default=None)
     return Health(status="ok", signatures=worst(found), days=None if days is None else round(days, 1))
