@@ -73,7 +73,9 @@ def test_pages_show_what_there_is(local: LocalServer) -> None:
     assert all(f'action="/releases/{release}/{what}"' in page for what in ("pause", "halt", "kill"))
     plotted = re.findall(r"<svg.*?</svg>", page, re.DOTALL)
     labels = [ElementTree.fromstring(each).attrib["aria-label"] for each in plotted]
-    assert labels == ["share of devices over time", "reports per minute", "failures by phase"]
+    assert labels == [
+        "share of devices over time", "devices by version", "reports per minute", "failures by phase"
+    ]  # fmt: skip
     assert "treated ok" in page and "Boom" in page
     devices = visit(local, "/devices", local.admin).text
     assert all(device.id in devices for device in fleet.devices)

@@ -232,7 +232,8 @@ class Fleet:
             self.seq[device.id] += 1
             seq = self.seq[device.id]
         pseudonym = _core.policy.device_pseudonym(device.id)
-        report = Report(pseudonym, release, "shop", "rank", "1.1.0", status=status, seq=seq, epoch=1, **more)
+        more = {"version": "1.1.0", "epoch": 1, **more}
+        report = Report(pseudonym, release, "shop", "rank", status=status, seq=seq, **more)
         body = pack_reports([report])
         proof = device.proof("POST", "/v1/reports", body, self.local.clock())
         return self.local.ask("POST", "/v1/reports", content=body, headers=proof)

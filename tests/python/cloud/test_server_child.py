@@ -112,7 +112,7 @@ def test_an_act_says_whom_it_changes_and_needs_a_yes(operators: Operators) -> No
     number = started.json["id"]
     run("release", "rollback", number, "--yes", code=3, says=f"walle release kill {number}")
     killed = run("release", "kill", number, "--yes", "--reason", "odd").stdout
-    assert "0 devices: 3.0.0 -> nothing" in killed and "killed             True" in killed
+    assert "0 devices: 3.0.0 -> nothing" in killed and "its task is killed" in killed
     reasons = [entry["detail"].get("reason") for entry in run("operator", "audit", "--json").json["entries"]]
     assert reasons[:2] == ["odd", "new"]
 

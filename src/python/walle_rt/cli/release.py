@@ -12,6 +12,7 @@ from .console import emit_json, out
 from .exits import command
 from .options import Json
 from .param_values import with_params
+from .release_text import release_lines
 from .server_api import Server, ServerApi, part
 
 app = typer.Typer(help="Releases: start, pause, halt, roll back, kill, look.", no_args_is_help=True)
@@ -152,15 +153,5 @@ def _show(reply: dict[str, Any], json_: bool) -> None:
     if json_:
         emit_json(reply)
         return
-    package = f"{reply['scenario']}/{reply['task']} {reply['version']}"
-    out.print(f"release {reply['id']}: {package} is {reply['state']}")
-    if reply["reason"]:
-        out.print(f"  because {reply['reason']}")
-    for name, value in reply["params"].items():
-        out.print(f"  sets {name} = {value!r}")
-    for name, value in reply["progress"].items():
-        out.print(f"  {name:18s} {value}")
-    for cohort, counts in sorted(reply["reports"].items()):
-        out.print(
-            f"  {cohort:18s} {', '.join(f'{count} {status}' for status, count in sorted(counts.items()))}"
-        )
+    for line in release_lines(reply):
+        out.print(line)

@@ -208,6 +208,29 @@ class Device(Base):
     revoked: Mapped[bool] = mapped_column(Boolean)
 
 
+class Running(Base):
+    """The version of a task that a device has told of last; "" where it gave one up. A row for each task."""
+
+    __tablename__ = "running"
+    __table_args__ = (Index("running_by_version", "scenario", "task", "version"),)
+    device: Mapped[str] = mapped_column(ForeignKey("devices.id"), primary_key=True)
+    scenario: Mapped[str] = mapped_column(_SCENARIO, primary_key=True)
+    task: Mapped[str] = mapped_column(_TASK, primary_key=True)
+    version: Mapped[str] = mapped_column(_VERSION)
+    at: Mapped[float] = mapped_column(Double)
+
+
+class AdoptionPoint(Base):
+    """How many devices ran a version in one hour, for plots."""
+
+    __tablename__ = "adoption_points"
+    scenario: Mapped[str] = mapped_column(_SCENARIO, primary_key=True)
+    task: Mapped[str] = mapped_column(_TASK, primary_key=True)
+    version: Mapped[str] = mapped_column(_VERSION, primary_key=True)
+    hour: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    devices: Mapped[int] = mapped_column(BigInteger)
+
+
 class Certificate(Base):
     """A certificate that a device has got; kept until it expires, as a removed device's are to be named."""
 

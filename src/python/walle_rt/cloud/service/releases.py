@@ -39,6 +39,7 @@ from ..release import (
     read_wish,
     unpack_reports,
 )
+from . import adoption
 from .catalogue import PublishedPackages, find_version
 from .listing import list_again
 from .rates import Rates
@@ -73,6 +74,8 @@ class ReleaseService:
         self._urgent = False
         self._out: tuple[int, Any] | None = None  # the plan that is signed, to look devices up in
         self._rest = Rates(_REST, _REST / 60)
+        self._words: dict[adoption.Word, str] = {}  # of the batches that are being stored
+        self._adopted_h = -1
         self._load()
 
     def _load(self) -> None:
@@ -244,6 +247,25 @@ class ReleaseService:
             found = [act for act in _ACTS if self._controller.allows(number, act, now)]
             return [*found, "kill"] if release.state in LIVE else found
 
+    def adoption(self, number: str) -> dict[str, int]:
+        """Devices by version of a release's task, as they told last, most first."""
+        package = self._package(number)
+        with self._state.database.reading() as session:
+            return adoption.now_running(session, package.scenario, package.task, self._state.now())
+
+    def adoption_over_time(self, number: str) -> dict[str, list[tuple[float, float]]]:
+        """Devices of each version by the hour, and now, for the plot."""
+        package, now = self._package(number), self._state.now()
+        with self._state.database.reading() as session:
+            found = adoption.over_time(session, package.scenario, package.task)
+        for version, count in self.adoption(number).items():
+            found.setdefault(version, []).append((now, float(count)))
+        return found
+
+    def _package(self, number: str) -> Package:
+        with self._lock:
+            return self._controller.release(number).package
+
     def ramp(self, number: str) -> dict[str, list[tuple[float, float]]]:
         """The share of devices over time, in percent, for the plot."""
         with self._state.database.reading() as session:
@@ -276,8 +298,10 @@ class ReleaseService:
             ids = {device for device, _ in given}
             known = {row.id: row for row in session.scalars(select(Device).where(Device.id.in_(ids)))}
             counters: Count[tuple[str, int, str, str]] = Count()
+            self._words = {}
             replies = [self._take(known[device], reports, now, counters) for device, reports in given]
             _add_counters(session, counters)
+            adoption.note(session, self._words, now)
         for (_, _, _, status), count in counters.items():
             metrics.REPORTS.labels(status).inc(count)
         return replies
@@ -301,6 +325,8 @@ class ReleaseService:
                 reply["granted"], reply["wait_s"] = False, max(reply["wait_s"], math.ceil(answer.wait_s))
                 continue
             reply["taken"] += 1
+            if (word := adoption.said(device.id, report)) is not None:
+                self._words[word[0]] = word[1]
             device.epoch = max(device.epoch, min(report.epoch, self._controller.epoch))
             cohort = "control" if report.control else "treated"
             if answer.counted:
@@ -345,6 +371,9 @@ class ReleaseService:
             for number in self._controller.tick(now):
                 LOG.warning("release halted", extra={"release": number})
             self._draw(now)
+            if self._adopted_h != (hour := int(now // adoption.EVERY_S)):
+                adoption.draw(self._session, now)
+                self._adopted_h = hour
         self._sign()
         states = Count(str(release.state) for release in self._controller.releases())
         for state in State:

@@ -19,9 +19,11 @@ def lines(
     title: str,
     most: float | None = None,
     marks: Mapping[str, float] | None = None,
+    *,
+    steps: bool = False,
 ) -> str:
     """Series of (seconds since 1970, value) below their legend; ``most`` fixes the top of the scale,
-    ``marks`` are moments with a name."""
+    ``marks`` are moments with a name; ``steps``: a value holds until the next one, and then jumps."""
     points = [point for each in series.values() for point in each]
     if not points:
         return _empty(title)
@@ -39,7 +41,7 @@ def lines(
     out = [_open(title, above), *legend, *_scale(top, unit), *_times(first, last)]
     for number, (name, each) in enumerate(series.items()):
         colour = _COLOURS[number % len(_COLOURS)]
-        path = " ".join(place(point) for point in sorted(each))
+        path = " ".join(place(point) for point in (stairs(each) if steps else sorted(each)))
         out.append(
             f'<polyline class="line {colour}" points="{path}"><title>{escape(name)}</title></polyline>'
         )
@@ -55,6 +57,16 @@ def lines(
         text = f'x="{float(x) + away:.1f}" y="{_TOP + 12}" text-anchor="{side}"'
         out.append(f'<text class="{kind}" {text}>{escape(name)}</text>')
     return "".join([*out, "</svg>"])
+
+
+def stairs(points: Sequence[Point]) -> list[Point]:
+    """Points with the corners of their steps."""
+    out: list[Point] = []
+    for at, value in sorted(points):
+        if out and out[-1][1] != value:
+            out.append((at, out[-1][1]))
+        out.append((at, value))
+    return out
 
 
 def _legend(names: list[str]) -> tuple[list[str], int]:

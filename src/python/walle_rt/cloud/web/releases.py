@@ -75,12 +75,14 @@ class ReleaseRow(BaseModel):
 
 
 class ReleaseStatus(ReleaseRow):
-    """With its policy and parameters, the controller's figures, and counters by cohort and status."""
+    """With its policy and parameters, the controller's figures, counters by cohort and status, and how many
+    devices run which version of its task."""
 
     policy: str
     params: dict[str, bool | int | float | str]
     progress: dict[str, Any]
     reports: dict[str, dict[str, int]]
+    adoption: dict[str, int]
 
 
 class MinuteRow(BaseModel):
@@ -254,7 +256,8 @@ def status_of(state: Server, number: str) -> ReleaseStatus:
     known = ReleaseRow.model_validate(row, from_attributes=True).model_dump()
     progress = state.releases.progress(number)
     params = state.releases.params(number)
-    return ReleaseStatus(**known, policy=row.policy, params=params, progress=progress, reports=reports)
+    more: dict[str, Any] = {"params": params, "progress": progress, "reports": reports}
+    return ReleaseStatus(**known, policy=row.policy, adoption=state.releases.adoption(number), **more)
 
 
 def scenario_of(state: Server, number: str) -> str:
