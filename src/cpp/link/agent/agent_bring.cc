@@ -201,9 +201,8 @@ Status Agent::authentic(Updater& updater, const PlanRelease& release, FoundTarge
                        {"a name that no task here has; scenario '", task.scenario, "' has it"}, where,
                        "rename one of the two tasks");
   // What ran here was listed when it came, and is verified by its digest: the way back needs nobody's list.
-  for (const ChosenPackage* mine : {&task.active, &task.last_good}) {
-    if (mine->digest == digest && manifest_of(digest).ok()) return {};
-  }
+  if ((digest == task.active.digest || digest == task.last_good.digest) && manifest_of(digest).ok())
+    return {};
   WALLE_ASSIGN(const std::optional<FoundTarget> listed, updater.find(path));
   if (!listed)
     return model_error({"'", path, "'"}, "a version that its scenario lists", where,
@@ -305,7 +304,13 @@ Status Agent::activate(const StagedPackage& staged) {
 Status Agent::finish_install(const std::string& name) {
   AgentMemory next = memory();
   ManagedTask& task = next.tasks[name];
+  // What gives way to the one before it, or to an older one, was taken back: it is no last good version.
+  const Result<uint32_t> to = app_version_key(task.coming.version);
+  const Result<uint32_t> from = app_version_key(task.active.version);
+  const bool before =
+      task.coming.digest == task.last_good.digest && task.coming.params == task.last_good.params;
   if (!task.active.empty()) task.last_good = std::move(task.active);
+  if (before || (to.ok() && from.ok() && *to < *from)) task.last_good.digest.clear();
   task.active = std::move(task.coming);
   task.coming = {};
   task.stage = Stage::none;

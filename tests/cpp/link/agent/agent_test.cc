@@ -216,6 +216,32 @@ TEST_F(Agents, AVersionThatIsSetAsideGivesWayToTheLastGoodOne) {
   EXPECT_EQ(host->version("rank"), "1.0.0");
 }
 
+// Whether the device had the older one before or not.
+class TakenBack : public Agents, public testing::WithParamInterface<bool> {};
+
+TEST_P(TakenBack, AVersionDoesNotComeBackByItself) {
+  const PlanRelease good = publish("1.0.0"), bad = publish("1.1.0");
+  if (GetParam()) {
+    direct({good});
+    pulled();
+  }
+  direct({gray(bad), good});
+  pulled();
+  EXPECT_EQ(host->version("rank"), "1.1.0");
+  direct({good});
+  pulled();
+  EXPECT_EQ(host->version("rank"), "1.0.0");
+  host->fare["1.0.0"].stopped = true;
+  host->fare["1.0.0"].trouble = {"main", "KeyError", "", ""};
+  agent->tend();
+  EXPECT_EQ(host->version("rank"), "");
+  restart();
+  expect_settled();
+  EXPECT_EQ(host->version("rank"), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(, TakenBack, testing::Bool());
+
 TEST_F(Agents, AProcessThatDiesInItThreeTimesIsACrashLoop) {
   direct({publish("1.0.0")});
   pulled();
