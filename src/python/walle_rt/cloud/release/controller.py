@@ -165,7 +165,7 @@ class Controller:
             release_id: that it would be done to.
             act: of `ALLOWED`, ``kill`` or ``revive``.
             now_s: when.
-            devices: how many run each release of the task, by its id.
+            devices: how many run each version of the task.
 
         Raises:
             ArgumentError: it may not be done.

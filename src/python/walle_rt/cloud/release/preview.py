@@ -1,7 +1,7 @@
 """Preview: whom an act on a release changes, said before it is done.
 
 The act is done on a copy of what is in the plan; what devices run before and after is compared release by
-release. How many devices there are on each is told from outside, as nobody keeps a row per device.
+release. How many devices run which version is told from outside.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ NOTHING = "nothing"  # instead of a version
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to the devices of one release.
+    """What happens to the devices of one version.
 
     Attributes:
-        devices: that have told that they run it, or run it in a trial.
+        devices: that have told that they run it.
         before, after: versions; ``NOTHING`` for none.
         up_to: share of those devices that the change comes to, 0 to 1.
         seconds: within which it comes to them, as the ramp grows; 0: at once.
@@ -84,21 +84,34 @@ def previewed(before: Standing, after: Standing, devices: Mapping[str, int], now
 
     Args:
         before, after: of one task.
-        devices: how many run each release, by its id; what is not there is 0.
+        devices: how many run each version of the task; what is not there is 0.
         now_s: when.
     """
     grown = [release for release in after.releases if _grows(release, before, now_s)]
     found: list[Change] = []
+    left = dict(devices)
     for release in before.releases if not before.killed else ():
-        count, runs = devices.get(release.id, 0), release.package.version
+        runs = release.package.version
+        count = left.pop(runs, 0)
         if after.killed or release.id not in [other.id for other in after.releases]:
             found.append(Change(count, runs, _lands(after, release.policy)))
             continue
         for newer in after.behind(release.policy):
             if newer.number > release.number and newer in grown and newer.content != release.content:
                 found.append(Change(count, runs, newer.package.version, *_pace(newer)))
+    if after.killed and not before.killed:  # whatever else devices still run goes, too
+        found += [Change(count, version, NOTHING) for version, count in left.items()]
     wider = after.releases if before.killed else grown
-    return Preview(found, [_newcomers(release) for release in wider if not after.killed])
+    return Preview(_merged(found), [_newcomers(release) for release in wider if not after.killed])
+
+
+def _merged(found: Iterable[Change]) -> list[Change]:
+    """Releases of one version are one line: devices are counted by versions."""
+    rows: dict[tuple[str, str, float, int], int] = {}
+    for change in found:
+        key = (change.before, change.after, change.up_to, change.seconds)
+        rows[key] = rows.get(key, 0) + change.devices
+    return [Change(count, *key) for key, count in rows.items()]
 
 
 def _grows(release: Release, before: Standing, now_s: float) -> bool:

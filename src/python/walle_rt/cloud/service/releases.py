@@ -44,7 +44,6 @@ from .catalogue import PublishedPackages, find_version
 from .listing import list_again
 from .rates import Rates
 from .release_store import DatabaseStore
-from .running import devices_running
 from .state import ServerState
 
 LOG = logging.getLogger("walle_rt.cloud")
@@ -143,13 +142,8 @@ class ReleaseService:
             return self._controller.epoch, preview
 
     def _devices(self, scenario: str, task: str) -> dict[str, int]:
-        live = [
-            release.id
-            for release in self._controller.releases()
-            if release.state in LIVE and (release.package.scenario, release.package.task) == (scenario, task)
-        ]
         with self._state.database.reading() as session:
-            return devices_running(session, live)
+            return adoption.now_running(session, scenario, task, self._state.now())
 
     def act(self, number: str, act: str, reason: str, by: str, epoch: int | None = None) -> str:
         """Pause, resume, full, halt, rollback, kill or revive; returns the release to look at.
