@@ -6,7 +6,6 @@ Weights do not stay in a cache between repeats, as they do not in a network: a r
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,12 +71,38 @@ class Product:
         return _model([helper.make_node("MatMul", ["x", "w"], ["y"])], (self.m, self.k), weights)
 
 
-def _model(nodes: list[onnx.NodeProto], shape: tuple[int, ...], weights: np.ndarray) -> onnx.ModelProto:
+@dataclass(frozen=True)
+class IntegerProduct:
+    """Rows of uint8 times a constant matrix of int8 or uint8, in int32."""
+
+    m: int
+    k: int
+    n: int
+    signed: bool = True
+
+    @property
+    def flops(self) -> float:
+        return 2.0 * self.m * self.k * self.n
+
+    def model(self) -> onnx.ModelProto:
+        codes = np.random.default_rng(0).integers(0, 256, (self.k, self.n)).astype(np.uint8)
+        nodes = [helper.make_node("MatMulInteger", ["x", "w"], ["y"])]
+        weights = codes.view(np.int8) if self.signed else codes
+        return _model(nodes, (self.m, self.k), weights, TensorProto.UINT8, TensorProto.INT32)
+
+
+def _model(
+    nodes: list[onnx.NodeProto],
+    shape: tuple[int, ...],
+    weights: np.ndarray,
+    given: int = TensorProto.FLOAT,
+    result: int = TensorProto.FLOAT,
+) -> onnx.ModelProto:
     graph = helper.make_graph(
         nodes,
         "operator",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [helper.make_tensor_value_info("x", given, shape)],
+        [helper.make_tensor_value_info("y", result, None)],
         [numpy_helper.from_array(weights, "w")],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
@@ -101,6 +126,10 @@ CASES = {
     "gemm_128x768x3072": Product(128, 768, 3072),
     "gemm_128x3072x768": Product(128, 3072, 768),
     "gemm_1x2048x1000": Product(1, 2048, 1000),
+    "int8_1x768x768": IntegerProduct(1, 768, 768),
+    "int8_32x768x768": IntegerProduct(32, 768, 768),
+    "int8_128x768x3072": IntegerProduct(128, 768, 3072),
+    "uint8_128x768x3072": IntegerProduct(128, 768, 3072, signed=False),
 }
 
 
@@ -128,8 +157,11 @@ def test_operator(name: str, cache: Path, cases: Cases, results: Results, peak_g
     model = case.model()
     path.write_bytes(model.SerializeToString())
     shape = [d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim]
-    feeds = {"x": np.random.default_rng(1).uniform(-1, 1, shape).astype(np.float32)}
-    weights = math.prod(model.graph.initializer[0].dims) * 4
+    rng = np.random.default_rng(1)
+    integers = model.graph.input[0].type.tensor_type.elem_type == TensorProto.UINT8
+    x = rng.integers(0, 256, shape).astype(np.uint8) if integers else rng.uniform(-1, 1, shape)
+    feeds = {"x": x if integers else x.astype(np.float32)}
+    weights = len(model.graph.initializer[0].raw_data)
     count = min(MOST_SESSIONS, -(-2 * last_level_bytes() // weights))
     wanted = evaluate(model, feeds)
     runs = {"walle": ring("walle", path, feeds, threads, cache, count)}
@@ -148,12 +180,11 @@ def test_operator(name: str, cache: Path, cases: Cases, results: Results, peak_g
         for engine, v in ms.items()
     )
     print(f"\n{name}, {count} sets of weights in turn, {found.thrown} rounds thrown away: {text}")
-    values = math.prod(shape) + wanted[0].size
     results.operators.append(
         {
             "name": name,
             "flops": case.flops,
-            "bytes": 4 * values + weights,
+            "bytes": feeds["x"].nbytes + wanted[0].nbytes + weights,
             "milliseconds": ms,
             "errors": errors,
             "thrown": found.thrown,

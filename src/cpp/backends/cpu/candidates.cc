@@ -65,7 +65,11 @@ Candidate reference_candidate(const NodeView& node, std::string_view kernel, int
 
 Candidate vector_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,
                            int choice, std::string_view detail) {
-  const std::string_view set = isa_name(isa);
+  return variant_candidate(node, kernel, isa_name(isa), threads, choice, detail);
+}
+
+Candidate variant_candidate(const NodeView& node, std::string_view kernel, std::string_view set, int threads,
+                            int choice, std::string_view detail) {
   Candidate c = candidate_of(node, kernel, set, threads);
   c.algorithm.reserve(kernel.size() + detail.size() + set.size() + 2);
   c.algorithm += kernel;

@@ -31,6 +31,10 @@ Candidate reference_candidate(const NodeView& node, std::string_view kernel, int
 Candidate vector_candidate(const NodeView& node, std::string_view kernel, kernels::Isa isa, int threads,
                            int choice, std::string_view detail = "");
 
+// The same of a form beside the sets (kernels/variants.h), by its name.
+Candidate variant_candidate(const NodeView& node, std::string_view kernel, std::string_view form, int threads,
+                            int choice, std::string_view detail = "");
+
 // What an activation that was folded into the node adds to the flops of each of its candidates.
 double folded_flops(const NodeView& node);
 

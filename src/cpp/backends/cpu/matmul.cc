@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "backends/cpu/epilogue.h"
+#include "backends/cpu/matmul_problem.h"
 #include "base/checked.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_reference.h"
@@ -16,61 +17,7 @@ namespace walle::backends::cpu {
 
 namespace {
 enum Choice { kReference, kPacked };
-
-// The product as batches of plain matrix products.
-struct Problem {
-  int64_t m = 1;
-  int64_t n = 1;
-  int64_t k = 1;
-  std::vector<int64_t> a;  // element offset of each batch's operands
-  std::vector<int64_t> b;
-  // False of no batches: then B has no elements that could be packed.
-  bool one_b() const {
-    return !b.empty() && std::ranges::all_of(b, [](int64_t offset) { return offset == 0; });
-  }
-};
-
-// Offsets of each batch of `out` in an operand whose leading axes broadcast.
-std::vector<int64_t> batch_offsets(const Shape& out, const Shape& operand, int64_t matrix) {
-  std::vector<int64_t> offsets(out.elements(), 0);
-  const Shape strides = operand.strides();
-  for (int64_t at = 0; at < std::ssize(offsets); ++at) {
-    int64_t rest = at;
-    for (int i = 1; i <= out.rank(); ++i) {
-      const int64_t dim = out[out.rank() - i];
-      const int64_t index = rest % dim;
-      rest /= dim;
-      const int axis = operand.rank() - i;
-      if (axis >= 0 && operand[axis] != 1) offsets[at] += index * strides[axis] * matrix;
-    }
-  }
-  return offsets;
-}
-
-Problem problem_of(const NodeView& node) {
-  const Shape& a = node.shape(0);
-  const Shape& b = node.shape(1);
-  Problem p;
-  p.k = a.back();
-  // As NumPy has it, a vector is a row on the left and a column on the right; the result lacks that axis.
-  p.m = a.rank() > 1 ? a[a.rank() - 2] : 1;
-  p.n = b.rank() > 1 ? b.back() : 1;
-  const Shape a_batch = a.sub(0, std::max(a.rank() - 2, 0));
-  const Shape b_batch = b.sub(0, std::max(b.rank() - 2, 0));
-  const Shape& out = node.out_shape(0);
-  const Shape batch = out.sub(0, out.rank() - (a.rank() > 1) - (b.rank() > 1));
-  // One B: all rows of A are one matrix, which fills tiles better and reads B once. Dense
-  // layers look like this.
-  if (b_batch.elements() == 1 && a_batch.elements() == batch.elements()) {
-    p.m *= batch.elements();
-    p.a = {0};
-    p.b = {0};
-    return p;
-  }
-  p.a = batch_offsets(batch, a_batch, p.m * p.k);
-  p.b = batch_offsets(batch, b_batch, p.k * p.n);
-  return p;
-}
+using Problem = MatMulProblem;
 
 bool supports(const NodeView& node) {
   return tensor::visit_numeric(node.dtype(0), [](auto) {});
@@ -125,7 +72,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto isa = float_isa(node);
   if (!isa) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
-  out.push_back(simd_candidate(node, table, problem_of(node), *isa, threads));
+  out.push_back(simd_candidate(node, table, matmul_problem_of(node), *isa, threads));
 }
 
 template <class T>
@@ -223,7 +170,7 @@ Result<std::unique_ptr<Kernel>> packed_kernel(const NodeView& node, Problem p, c
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate,
                                         PrepareContext& context) {
-  Problem p = problem_of(node);
+  Problem p = matmul_problem_of(node);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (candidate.choice == kPacked) return packed_kernel(node, std::move(p), e, context);
   std::unique_ptr<Kernel> kernel;

@@ -1,9 +1,11 @@
-// MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv: zero points taken
-// out, the float operator, scales put back. float32 holds every product of two
-// 8-bit numbers exactly; sums that must be exact integers are made in float64.
+// MatMulInteger, ConvInteger, QLinearMatMul and QLinearConv: zero points taken out, the float operator,
+// scales put back. Backends claim MatMulInteger whole (backends/cpu/matmul_integer.cc), and QLinearMatMul is
+// one with its ends. Elsewhere float32 holds every product of two 8-bit numbers exactly; sums that must be
+// exact integers are made in float64.
 #include <array>
 
 #include "ops/registry.h"
+#include "ops/rules/cost.h"
 #include "ops/rules/infer.h"
 #include "ops/rules/quantize.h"
 #include "ops/rules/views.h"
@@ -140,11 +142,19 @@ Ref requantized(LowerContext& c, Ref sum, Ref scale) {
   return quantized(c, c.mul(sum, factor), c.reshape(c.in(7), Shape{}), c.out_dtype(0));
 }
 
+// In integers, but for float8, which has none.
+Ref exact_product(LowerContext& c) {
+  if (tensor::is_float8(c.dtype(c.in(0))) || tensor::is_float8(c.dtype(c.in(3)))) {
+    const Ref a = centred(c, c.in(0), c.in(2), DType::float32, false);
+    return c.emit("MatMul", {a, centred(c, c.in(3), c.in(5), DType::float32, true)});
+  }
+  const Ref sum = c.emit("MatMulInteger", {c.in(0), c.in(3), c.in(2), c.in(5)});
+  return c.cast(sum, DType::float32);
+}
+
 Status lower_qlinear_matmul(LowerContext& c) {
-  const Ref a = centred(c, c.in(0), c.in(2), DType::float32, false);
-  const Ref b = centred(c, c.in(3), c.in(5), DType::float32, true);
   const Ref scale = c.mul(scale_operand(c, c.in(1), false), scale_operand(c, c.in(4), true));
-  c.result(0, requantized(c, c.emit("MatMul", {a, b}), scale));
+  c.result(0, requantized(c, exact_product(c), scale));
   return {};
 }
 
@@ -160,18 +170,27 @@ Status lower_qlinear_conv(LowerContext& c) {
   return {};
 }
 
-constexpr ir::OpDef row(std::string_view name, ir::Arity in, ir::InferFn infer, ir::LowerFn lower) {
+ir::Cost product_cost(const ir::Attributes&, std::span<const ir::InferInput> in,
+                      std::span<const ir::InferOutput> out) {
+  const double macs = static_cast<double>(out[0].shape.elements()) * static_cast<double>(in[0].shape.back());
+  return {2 * macs, bytes_of(in, out)};
+}
+
+constexpr ir::OpDef row(std::string_view name, ir::Arity in, ir::InferFn infer, ir::LowerFn lower,
+                        ir::CostFn cost = nullptr) {
   return {.name = name,
           .op_class = ir::OpClass::composite,
           .inputs = in,
           .infer = infer,
           .lower = lower,
+          .cost = cost,
           .numeric = ir::NumericClass::accumulation};
 }
-constexpr std::array kRows{row("MatMulInteger", {2, 4}, infer_matmul_integer, lower_matmul_integer),
-                           row("ConvInteger", {2, 4}, infer_conv_integer, lower_conv_integer),
-                           row("QLinearMatMul", {8, 8}, infer_qlinear_matmul, lower_qlinear_matmul),
-                           row("QLinearConv", {8, 9}, infer_qlinear_conv, lower_qlinear_conv)};
+constexpr std::array kRows{
+    row("MatMulInteger", {2, 4}, infer_matmul_integer, lower_matmul_integer, product_cost),
+    row("ConvInteger", {2, 4}, infer_conv_integer, lower_conv_integer),
+    row("QLinearMatMul", {8, 8}, infer_qlinear_matmul, lower_qlinear_matmul),
+    row("QLinearConv", {8, 9}, infer_qlinear_conv, lower_qlinear_conv)};
 }  // namespace
 
 extern const std::span<const ir::OpDef> kIntegerLayersOps = kRows;

@@ -1,0 +1,27 @@
+// A product of matrices with NumPy's batches as plain products, for every kernel that multiplies.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "backends/backend.h"
+
+namespace walle::backends::cpu {
+
+// The product as batches of plain matrix products.
+struct MatMulProblem {
+  int64_t m = 1;
+  int64_t n = 1;
+  int64_t k = 1;
+  std::vector<int64_t> a;  // element offset of each batch's operands
+  std::vector<int64_t> b;
+  // False of no batches: then B has no elements that could be packed.
+  bool one_b() const {
+    return !b.empty() && std::ranges::all_of(b, [](int64_t offset) { return offset == 0; });
+  }
+};
+
+// Of inputs 0 and `right`, and output 0.
+MatMulProblem matmul_problem_of(const NodeView& node, int right = 1);
+
+}  // namespace walle::backends::cpu
