@@ -14,7 +14,7 @@ from ...errors import Error, ResourceError
 from .. import metrics
 from ..trust import KeyFolder, Level, Signature, TaskRepository, renew_due, signatures
 from ..trust.authority import Authority
-from ..trust.signatures import SOON, URGENT
+from ..trust.signatures import level_of
 from .state import ServerState
 
 LOG = logging.getLogger("walle_rt.cloud")
@@ -61,8 +61,7 @@ def countdowns(repository: TaskRepository, authority_until: datetime, folder: st
     """
     found = [_of_role(each, folder) for each in signatures(repository)]
     left = authority_until - repository.now()
-    over, urgent = Level.OVER if left <= timedelta(0) else Level.OK, left <= URGENT
-    level = over if over == Level.OVER else Level.URGENT if urgent else Level.SOON if left <= SOON else over
+    level = level_of(left)
     step = "make a new one, and have devices enrol again: docs/how-to/keys-and-expiry.md"
     days, until = left / timedelta(days=1), authority_until.timestamp()
     mine = Countdown(AUTHORITY, until, days, level, False, "" if level == Level.OK else step)

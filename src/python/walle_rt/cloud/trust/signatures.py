@@ -63,13 +63,17 @@ class Signature:
     @property
     def level(self) -> Level:
         """How it stands; of one that is renewed by itself a word only where that has failed."""
-        if self.left <= timedelta(0):
-            return Level.OVER
-        if self.at_hand and self.left > self.renew_from * _LATE:
-            return Level.OK
-        if self.left <= URGENT:
-            return Level.URGENT
-        return Level.SOON if self.left <= SOON else Level.OK
+        late = self.left <= self.renew_from * _LATE
+        return level_of(self.left) if late or not self.at_hand else Level.OK
+
+
+def level_of(left: timedelta) -> Level:
+    """How something stands that somebody has to renew, and that counts for so long."""
+    if left <= timedelta(0):
+        return Level.OVER
+    if left <= URGENT:
+        return Level.URGENT
+    return Level.SOON if left <= SOON else Level.OK
 
 
 def signatures(repository: TaskRepository) -> list[Signature]:
