@@ -145,8 +145,8 @@ TOML = {
     "state": "states = [{}]",
 }  # fmt: skip
 DEFAULTS = {
-    "task": "t", "version": "1.0.0", "python": "3.13", "zone": "UTC", "fact": "f", "trigger": "a", "task_module": "main",
-    "function": "main", "file": "m.walle", "library": "json", "host_call": "walle.kv", "table": "t",
+    "task": "t", "version": "1.0.0", "python": "3.13", "zone": "UTC", "fact": "f", "trigger": "a",
+    "task_module": "main", "function": "main", "file": "m.walle", "library": "json", "host_call": "walle.kv", "table": "t",
     "column": "c", "feature": "f", "consent": "c", "event": "tap", "field": "f", "page": "p", "state": "s",
 }  # fmt: skip
 
