@@ -24,6 +24,9 @@ UNCOUNTED = Counter(
     "Reports that said nothing new of a device that was asked.",
     registry=REGISTRY,
 )
+WEBHOOKS = Counter(
+    "walle_webhooks_total", "Events: delivered, failed, dropped.", ["outcome"], registry=REGISTRY
+)
 LIMITED = Counter("walle_reports_limited_total", "Batches of devices that send too many.", registry=REGISTRY)
 EPOCH = Gauge("walle_epoch", "Number of the plan that is out.", registry=REGISTRY)
 RELEASES = Gauge("walle_releases", "Releases by state.", ["state"], registry=REGISTRY)

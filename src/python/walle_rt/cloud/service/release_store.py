@@ -43,12 +43,14 @@ class DatabaseStore:
         self._counted: dict[_Chunk, bytes] = {}
         self._epoch: int | None = None
         self.raised = False  # the epoch, since ``enter``
+        self.noted: list[tuple[str, str, str, Detail]] = []  # actor, act, subject, detail; since then
         self.actor, self.at_s = "", 0.0
 
     def enter(self, session: Session, actor: str, at_s: float) -> None:
         """What follows belongs to this transaction."""
         self._session, self.actor, self.at_s = session, actor, at_s
         self._counts, self._claims, self._counted, self.raised = {}, {}, {}, False
+        self.noted = []
 
     def leave(self) -> None:
         """Write what was held back."""
@@ -161,3 +163,4 @@ class DatabaseStore:
     def note(self, at_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
         """Into the server's audit log, which has others' entries between the controller's."""
         append(self._open, at_s, actor, f"release.{act}", subject, detail)
+        self.noted.append((actor, act, subject, detail))

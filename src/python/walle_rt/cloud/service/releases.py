@@ -13,7 +13,7 @@ import logging
 import math
 import threading
 from collections import Counter as Count
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -71,6 +71,8 @@ class ReleaseService:
         self._lock = threading.RLock()
         self._drawn: dict[str, float] = {}
         self._urgent = False
+        # Actor, act, subject, detail of what was done, when it is durable.
+        self.on_act: Callable[[str, str, str, Mapping[str, Any]], None] = lambda *_: None
         self._out: tuple[int, Any] | None = None  # the plan that is signed, to look devices up in
         self._rest = Rates(_REST, _REST / 60)
         self._words: dict[adoption.Word, str] = {}  # of the batches that are being stored
@@ -430,6 +432,8 @@ class ReleaseService:
                     self._store.leave()
                     if self._store.raised:
                         session.add(self._new_epoch(by, now))
+                for noted in self._store.noted:
+                    self.on_act(*noted)
             except Error:
                 if self._store.raised:
                     self._load()

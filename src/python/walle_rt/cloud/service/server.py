@@ -21,6 +21,8 @@ from .releases import ReleaseService
 from .state import ServerState, Settings
 from .troubles import Troubles
 from .tunnel_end import TunnelEnd, open_tunnel
+from .watch import Watch
+from .webhook import Event, Webhook, read_url, secret_of
 
 _SWEEP_S = 60.0
 _RENEW_S = 3600.0
@@ -44,6 +46,11 @@ class Server(ServerState):
         given = (self.releases.decode, self.releases.store, self.now)
         self.inbox = Inbox(*given, self.lane, self.troubles)
         folder = settings.folder
+        self.webhook: Webhook | None = None
+        if url := read_url(folder / "webhook.toml"):
+            self.webhook = Webhook(url, secret_of(folder / "keys" / "webhook.secret"), now)
+        self.watch = Watch(self._tell_webhook, now)
+        self.releases.on_act = self.watch.act
         self.maintenance = Maintenance(folder / "features.db", read_limits(folder / "retention.toml"))
         self._swept_at = -_SWEEP_S
         self._renewed_at = -_RENEW_S
@@ -54,6 +61,8 @@ class Server(ServerState):
     def close(self) -> None:
         """Let go of the folder."""
         self.passwords.close()
+        if self.webhook is not None:
+            self.webhook.close()
         super().close()
 
     def turn(self) -> None:
@@ -66,6 +75,8 @@ class Server(ServerState):
         self.lease.renew()
         self.releases.turn()
         self.expiries.look()
+        self.watch.expiries(self.expiries.found)
+        self.watch.disk(self.reserve.low())
         with self._seen_lock:
             seen, self._seen = self._seen, {}
         if seen:
@@ -75,6 +86,7 @@ class Server(ServerState):
         if self.tunnel is not None:
             self.tunnel.note(self.now())
             metrics.tunnel(self.tunnel.stats())
+            self.watch.sink(self.tunnel.stats())
             metrics.cloud_phase(self.tunnel.phase.stats().figures())
 
     def _sweep(self) -> None:
@@ -100,6 +112,10 @@ class Server(ServerState):
         if self.tunnel is not None and abs(now - self._renewed_at) >= _RENEW_S:
             self._renewed_at = now
             self.tunnel.renew_certificates(self.utc())
+
+    def _tell_webhook(self, event: Event) -> None:
+        if self.webhook is not None:
+            self.webhook.tell(event)
 
     def saw(self, device: str) -> None:
         """A device was heard of."""

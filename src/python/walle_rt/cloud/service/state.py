@@ -3,6 +3,7 @@
 walle.db        the database, unless a URL names another (with walle.db-wal, walle.db-shm)
 features.db     what devices have sent
 retention.toml  how long that is kept; yours to write
+webhook.toml    whom to tell what an operator must know; yours to write
 blobs/          files of packages by digest: what devices get
 blobs/teams     per scenario, all that its team has uploaded
 repository/     signed metadata and targets, as devices read them
