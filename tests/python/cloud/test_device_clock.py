@@ -107,6 +107,7 @@ def test_a_clock_is_learnt_from_nobody_on_the_way(local: LocalServer, tmp_path: 
 
 
 def test_a_refusal_says_what_is_wrong_to_who_has_the_key_alone(local: LocalServer) -> None:
+    local.clock.now = float(int(local.clock.now))  # signatures say whole seconds, and the difference is told
     device = local.device()
     body = ('{"csr": "' + device.request().replace("\n", "\\n") + '"}').encode()
 

@@ -29,7 +29,7 @@ from walle_rt.cloud.service.publishing import FolderTarget, fetch_files, folder_
 from walle_rt.cloud.trust import KeyFolder, TaskRepository
 from walle_rt.device import Device
 from walle_rt.errors import ArgumentError, NetworkError, ResourceError
-from walle_rt.task._package import Package
+from walle_rt.task._package import FileKind, Package
 
 pytestmark = needs_vm
 LARGE = bytes(range(256)) * 300
@@ -232,6 +232,67 @@ def test_a_publisher_killed_anywhere_is_continued_by_asking_again(place: Path, t
         assert hashlib.sha256(listed(root, made.package.path) or b"").hexdigest() == digest
         shop = ScenarioRepository(root / "git", "shop")
         assert [v.package for v in shop.versions("rank")] == [digest]
+
+
+HALF = """
+[cloud]
+question = "doubt"
+answers = "seen"
+resources = ["large.dat"]
+[egress.doubt]
+fields = { n = "int" }
+bytes_per_day = "1M"
+sends_per_day = 10
+[events.click.fields]
+n = { type = "int", sensitivity = "open" }
+"""
+CLOUD = "def answer(question):\n    return {'n': %d}\n"
+
+
+def with_cloud_half(folder: Path, n: int = 1) -> Path:
+    """A task whose server has a file of its own, larger than what lies in git."""
+    write_task(folder, large__dat=LARGE)
+    toml = folder / "task.toml"
+    text = toml.read_text().replace("['words.txt']", "['words.txt', 'large.dat']")
+    toml.write_text(text + HALF)
+    (folder / "cloud.py").write_text(CLOUD % n)
+    return folder
+
+
+def test_the_servers_half_is_for_its_team_alone(place: Path, tmp_path: Path) -> None:
+    folder = with_cloud_half(tmp_path / "rank")
+    made = publish(folder, "shop", into(place), ADA)
+    kept = {f.sha256 for f in made.package.files if f.kind is FileKind.CLOUD}
+    given = {f.sha256 for f in made.package.files if f.kind is not FileKind.CLOUD}
+    assert len(kept) == 2 and hashlib.sha256(LARGE).hexdigest() in kept
+    assert set(BlobStore(place / "blobs").digests()) == given
+    assert set(BlobStore(place / "teams" / "shop").digests()) == given | kept
+    manifest = listed(place, made.package.path) or b""
+    assert hashlib.sha256(manifest).hexdigest() == made.digest
+    assert {f.sha256 for f in Package.from_bytes(manifest).files} == given
+    assert not any(bytes.fromhex(digest) in manifest for digest in kept)
+    # What is packed to be looked at is what devices get.
+    run_walle("task", "pack", folder, "--scenario", "shop", "-o", tmp_path / "out")
+    assert {file.name for file in (tmp_path / "out" / "blobs").iterdir()} == given
+    assert (tmp_path / "out" / "rank-1.0.0.walp").read_bytes() == manifest
+    # The team's own copy is whole, and a version means one server's half, too.
+    (folder / "large.dat").write_bytes(Pointer.to(LARGE).to_bytes())
+    assert fetch_files(folder, into(place)) == ["large.dat"]
+    assert publish(folder, "shop", into(place), ADA).uploaded == {}
+    with pytest.raises(ArgumentError, match=r"raise task\.version"):
+        publish(with_cloud_half(folder, 2), "shop", into(place), ADA)
+
+
+def test_a_server_gets_both_halves_and_lists_one(server: ApiInMemory, tmp_path: Path) -> None:
+    folder = with_cloud_half(tmp_path / "rank")
+    made = publish(folder, "shop", target_of(server), ADA)
+    (whole,) = server.listed.values()
+    assert Package.from_bytes(whole) == made.package
+    assert hashlib.sha256(made.package.for_devices().to_bytes()).hexdigest() == made.digest
+    assert {f.sha256 for f in made.package.files} == set(made.uploaded)
+    assert publish(folder, "shop", target_of(server), ADA).commit == ""
+    with pytest.raises(ArgumentError, match=r"raise task\.version"):
+        publish(with_cloud_half(folder, 2), "shop", target_of(server), ADA)
 
 
 # -- a server ---------------------------------------------------------------------------------------------
