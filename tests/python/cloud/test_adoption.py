@@ -14,7 +14,7 @@ from sqlalchemy import func, select
 
 from walle_rt.cli.release_text import release_lines
 from walle_rt.cloud.model.tables import AdoptionPoint, Running
-from walle_rt.cloud.service.adoption import KEPT_S, SEEN_S
+from walle_rt.cloud.service.adoption import KEPT_S
 from walle_rt.cloud.web.plots import lines, stairs
 
 
@@ -62,7 +62,7 @@ def test_devices_are_counted_by_the_version_that_they_told_last(local: LocalServ
     assert adoption(local, second) == {"1.0.0": 3, "1.1.0": 2}
 
 
-def test_removed_devices_and_those_long_gone_are_not_counted(local: LocalServer) -> None:
+def test_removed_devices_and_those_out_of_time_are_not_counted(local: LocalServer) -> None:
     release = start(local, "1.0.0", EVERYBODY)
     act(local, release, "full")
     fleet = Fleet(local, 3)
@@ -70,11 +70,19 @@ def test_removed_devices_and_those_long_gone_are_not_counted(local: LocalServer)
         fleet.send(device, release, "ok", version="1.0.0")
     local.done("DELETE", f"/devices/{fleet.devices[0].id}")
     assert adoption(local, release) == {"1.0.0": 2}
-    local.clock.forward(SEEN_S + 1)
+    local.clock.forward(300 * 86_400)
     local.admin = local.operator("later", admin=True)
-    assert adoption(local, release) == {}
-    fleet.send(fleet.devices[1], release, "claim")
-    assert adoption(local, release) == {"1.0.0": 1}, "it is there, with what it told before"
+    assert adoption(local, release) == {"1.0.0": 2}, "they had nothing to tell"
+    device = fleet.devices[1]
+    body = ('{"csr": "' + device.request().replace("\n", "\\n") + '"}').encode()
+    proof = device.proof("POST", "/v1/enrol", body, local.clock())
+    assert local.ask("POST", "/v1/enrol", content=body, headers=proof).status_code == 200
+    local.state.turn()
+    seen = local.done("GET", f"/devices/{device.id}")["seen"]
+    assert seen == pytest.approx(local.clock(), abs=2), "whatever it asks, it is seen by"
+    local.clock.forward(100 * 86_400)
+    local.admin = local.operator("later-still", admin=True)
+    assert adoption(local, release) == {"1.0.0": 1}, "the other one's certificate is over"
 
 
 def test_points_over_time_are_drawn_by_the_hour_and_go(local: LocalServer) -> None:
@@ -91,7 +99,7 @@ def test_points_over_time_are_drawn_by_the_hour_and_go(local: LocalServer) -> No
     assert count(local, AdoptionPoint) == 2
     local.clock.forward(KEPT_S + 2 * 3600)
     local.state.turn()
-    assert count(local, AdoptionPoint) == 0
+    assert count(local, AdoptionPoint) == 1, "of now alone"
 
 
 def test_steps_jump_and_do_not_slope() -> None:

@@ -44,7 +44,8 @@ def say(device: object, numbers: range, text: str = "hello") -> None:
 
 
 def test_what_an_event_says_is_in_the_sinks_table(world: World) -> None:
-    sink = world.sink()
+    seen: list[str] = []
+    sink = world.sink(saw=seen.append)
     device = world.device("d1")
     states: list[str] = []
     tunnel = world.tunnel(device, "d1", on_state=states.append)
@@ -56,6 +57,7 @@ def test_what_an_event_says_is_in_the_sinks_table(world: World) -> None:
     assert (stats.acknowledged, stats.refused, stats.failures, stats.state) == (10, 0, 0, "online")
     assert sink.stats().records == 10 and sink.stats().duplicates == 0
     assert states == ["connecting", "online"]
+    assert set(seen) == {"d1"}, "whom records came from"
 
 
 def test_records_wait_for_the_sink_and_not_for_the_broker(world: World) -> None:

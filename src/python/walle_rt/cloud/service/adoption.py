@@ -2,8 +2,9 @@
 
 A device tells of each version that it runs, of one that failed, and of what it keeps in a control cohort. The
 newest word of each device on each task is kept, in the place of the one before: nothing per release, and
-nothing that grows with how often something is released. Whoever was not seen for a month is not counted;
-reports, claims and what comes on the tunnel are what a device is seen by.
+nothing that grows with how often something is released. A device that pulls tells nothing of itself, and one
+whose tasks are good may be silent for months: it is counted while its certificate counts, which a device that
+lives renews.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from sqlalchemy.orm import Session
 from ..model.tables import AdoptionPoint, Device, Running
 from ..release import Report
 
-SEEN_S = 30 * 86_400.0
 EVERY_S = 3600  # between two points over time
 KEPT_S = 90 * 86_400  # of these
 MOST_VERSIONS = 50  # of a task, those with the most devices
@@ -52,13 +52,13 @@ def note(session: Session, words: Mapping[Word, str], now: float) -> None:
 
 
 def now_running(session: Session, scenario: str, task: str, now: float) -> dict[str, int]:
-    """Devices by version of a task, most first; removed ones and those not seen for a month left out."""
+    """Devices by version of a task, most first; without those that were removed or are out of time."""
     counted = func.count()
     chosen = (
         select(Running.version, counted)
         .join(Device, Device.id == Running.device)
         .where(Running.scenario == scenario, Running.task == task, Running.version != "")
-        .where(Device.revoked.is_(False), Device.seen > now - SEEN_S)
+        .where(Device.revoked.is_(False), Device.expires > now)
         .group_by(Running.version)
         .order_by(counted.desc(), Running.version)
         .limit(MOST_VERSIONS)

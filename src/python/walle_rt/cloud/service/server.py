@@ -138,7 +138,7 @@ class Server(ServerState):
         full = self.reserve.low
         with self._refusing:
             gone = self._write_removed()
-            end = (*where, shelf, broker, gone, full, given.mqtt_port)
+            end = (*where, shelf, broker, gone, full, given.mqtt_port, self.saw)
             self.tunnel = open_tunnel(broker, lambda: TunnelEnd(*end))
         if self.tunnel is None:
             return []

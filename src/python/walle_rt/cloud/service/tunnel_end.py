@@ -49,6 +49,7 @@ class TunnelEnd:
         removed: devices that are let have and say nothing.
         full: whether the disk has no room for records.
         port: of a broker of ours; None: the one of before, or any that is free.
+        saw: told of each device whose records were stored; returns at once.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class TunnelEnd:
         removed: Sequence[str] = (),
         full: Callable[[], bool] = lambda: False,
         port: int | None = None,
+        saw: Callable[[str], None] = lambda device: None,
     ) -> None:
         """Start both.
 
@@ -91,7 +93,7 @@ class TunnelEnd:
             store = SinkStore(self.database)
             self.phase = open_phase(folder, self.database, shelf, self.answer)
             endpoint = Endpoint(self.url, authorities, chain, key)
-            self._sink = Sink(endpoint, store, SINK_NAME, self.phase, full)
+            self._sink = Sink(endpoint, store, SINK_NAME, self.phase, full, saw)
             self._open = True
         except BaseException:
             self._close_broker()

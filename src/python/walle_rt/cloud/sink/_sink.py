@@ -82,6 +82,7 @@ class Sink:
         name: str = "@sink",
         handler: QuestionHandler | None = None,
         full: Callable[[], bool] = lambda: False,
+        saw: Callable[[str], None] = lambda device: None,
     ) -> None:
         """Start; connects, and connects again, by itself.
 
@@ -91,10 +92,11 @@ class Sink:
             name: client id and user name at the broker.
             handler: of questions; its methods return at once. None: nobody.
             full: whether the disk has no room for records: the broker keeps them, and sends them again.
+            saw: told of each device whose records were stored; returns at once.
         """
         endpoint.address()
         self._endpoint, self._store, self._name, self._handler = endpoint, store, name, handler
-        self._full = full
+        self._full, self._saw = full, saw
         self._lock = threading.Lock()
         self._said: deque[tuple[str, bytes, bool]] = deque()  # to publish: topic, payload, retain
         self._epoch: bytes | None = None
@@ -317,6 +319,8 @@ class _Conversation:
                 sink._handler.asked()
             sink._commits += 1
             sink._messages += len(messages)
+            for device in {message.device for message in messages}:
+                sink._saw(device)
             for device, payloads in said.items():
                 for payload in payloads:
                     self._out += mqtt.publish(f"w/{device}/ack", payload)

@@ -207,10 +207,12 @@ class DevicePath:
         header = _header(scope, b"authorization")
         given = (header, scope["method"], scope["path"], body)
         try:
-            return await self._state.lane.run(self._state.device_auth.device_of, *given)
+            device = await self._state.lane.run(self._state.device_auth.device_of, *given)
         except enrolment.ProofRefusedError as error:
             await answer(send, 401, error.given, error.expected, error.next_step)
             return None
+        self._state.saw(device)
+        return device
 
     def _first_root(self) -> bytes:
         return (self._repository / "metadata" / "1.root.json").read_bytes()
