@@ -5,6 +5,7 @@
 #include "kernels/compare.h"
 #include "kernels/conv/conv_reference.h"
 #include "kernels/gemm/gemm_reference.h"
+#include "kernels/gemm_f64/f64.h"
 #include "kernels/pool/pool_reference.h"
 #include "seed.h"
 #include "tensor/buffer.h"
@@ -66,6 +67,29 @@ TEST_F(RandomShapes, Products) {
         run_gemm(table, g, threads,
                  aligned(scratch(threads * gemm_workspace_bytes(table, m, n, k, false, false))));
         expect_close(got, want, 2e-5);
+      }
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(RandomShapes, ProductsOfDoubles) {
+  for (int round = 0; round < 40; ++round) {
+    const int64_t m = between(0, 40), n = between(0, 70), k = round % 8 ? between(0, 70) : between(250, 600);
+    std::uniform_real_distribution<double> number(-1, 1);
+    std::vector<double> a(m * k), b(k * n), want(m * n);
+    for (double& x : a) x = number(rng_);
+    for (double& x : b) x = number(rng_);
+    gemm_reference(m, n, k, a.data(), b.data(), want.data(), {}, 1);
+    for (Isa isa : supported_isas())
+      for (int threads : {1, 2}) {
+        SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) + " " +
+                     trace(isa, threads));
+        const F64Table& table = f64_table(isa);
+        std::vector<double> got(want.size() + 1, -7);
+        run_f64_gemm(table, m, n, k, a.data(), b.data(), got.data(), threads,
+                     aligned(scratch(f64_workspace_bytes(table, k, threads))));
+        EXPECT_EQ(got.back(), -7);
+        for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-13 * (1 + double(k)));
       }
     if (HasFailure()) return;
   }

@@ -1,8 +1,8 @@
 // MatMul on the CPU. Inputs: A, B, optional bias (one per column), optional residual (of the result's shape).
 //
-// Two kernels: a reference for every dtype, and register tiles over packed B for float32 (kernels/gemm). A
-// constant B is packed once per model and shared by its sessions, or read where it lies when a product has
-// few rows; any other is packed by every run, panel by panel.
+// A reference for every dtype, register tiles for float64 (kernels/gemm_f64), and for float32 those over
+// packed B (kernels/gemm). A constant B is packed once per model and shared by its sessions, or read where it
+// lies when a product has few rows; any other is packed by every run, panel by panel.
 #include <cstring>
 #include <numeric>
 
@@ -11,12 +11,13 @@
 #include "base/checked.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_reference.h"
+#include "kernels/gemm_f64/f64.h"
 #include "kernels/workspace.h"
 
 namespace walle::backends::cpu {
 
 namespace {
-enum Choice { kReference, kPacked };
+enum Choice { kReference, kPacked, kTiles };
 using Problem = MatMulProblem;
 
 bool supports(const NodeView& node) {
@@ -67,8 +68,20 @@ Candidate simd_candidate(const NodeView& node, const kernels::GemmTable& table, 
   return c;
 }
 
+// Of float64 without anything folded in; the reference takes the rest.
+void add_f64(const NodeView& node, int threads, std::vector<Candidate>& out) {
+  const auto isa = kernels::select_isa();
+  if (node.dtype(0) != DType::float64 || node.has(2) || node.has(3) || !isa.ok()) return;
+  const kernels::F64Table& table = kernels::f64_table(*isa);
+  const std::string tile = std::to_string(table.mr) + "x" + std::to_string(table.nr);
+  Candidate c = vector_candidate(node, "gemm_f64", *isa, threads, kTiles, tile);
+  c.workspace_bytes = kernels::f64_workspace_bytes(table, matmul_problem_of(node).k, threads);
+  out.push_back(std::move(c));
+}
+
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   out.push_back(reference_candidate(node, "gemm_reference", threads));
+  add_f64(node, threads, out);
   const auto isa = float_isa(node);
   if (!isa) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
@@ -86,6 +99,18 @@ std::unique_ptr<Kernel> reference_kernel(Problem p, kernels::Epilogue e, bool ha
       kernels::gemm_reference(p.m, p.n, p.k, args.input<T>(0) + p.a[i], args.input<T>(1) + p.b[i],
                               args.output<T>(0) + at, here, args.threads);
     }
+    return {};
+  });
+}
+
+Result<std::unique_ptr<Kernel>> f64_kernel(Problem p) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  const kernels::F64Table& table = kernels::f64_table(isa);
+  return make_kernel([p = std::move(p), &table](const HostArgs& args) -> Status {
+    for (int64_t i = 0; i < std::ssize(p.a); ++i)
+      kernels::run_f64_gemm(table, p.m, p.n, p.k, args.input<double>(0) + p.a[i],
+                            args.input<double>(1) + p.b[i], args.output<double>(0) + i * p.m * p.n,
+                            args.threads, args.workspace);
     return {};
   });
 }
@@ -172,6 +197,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
                                         PrepareContext& context) {
   Problem p = matmul_problem_of(node);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
+  if (candidate.choice == kTiles) return f64_kernel(std::move(p));
   if (candidate.choice == kPacked) return packed_kernel(node, std::move(p), e, context);
   std::unique_ptr<Kernel> kernel;
   tensor::visit_numeric(node.dtype(0), [&](auto tag) {
