@@ -154,13 +154,11 @@ TEST_F(RenewalTest, WhatFailsIsTriedAgainAndNotAllTheTime) {
   env_.advance_us(200 * kSecond);
   Renewal renewal(env_, identity(), kUrl);
   server_.status = 0;
-  int64_t waited = 0;
   for (const int64_t wait : {5, 10, 20}) {
     renewal.step(server_);
     EXPECT_NE(renewal.trouble().find("no connection"), std::string::npos) << renewal.trouble();
     EXPECT_EQ(renewal.due_in_us(), wait * kSecond);
     env_.advance_us(wait * kSecond);
-    waited += wait;
   }
   for (int i = 0; i < 20; ++i) {
     renewal.step(server_);
