@@ -13,6 +13,7 @@ from walle_rt.errors import ArgumentError, ResourceError, TaskError
 from walle_rt.stream import ColumnType, EventKind, Graph, Sensitivity
 from walle_rt.task import Mistake, Task, TaskSpec, check
 from walle_rt.task._lines import Lines
+from walle_rt.task._package import Package
 from walle_rt.task._page import rewritten
 from walle_rt.task._spec import PhaseLimits
 from walle_rt.vm import VM
@@ -269,14 +270,13 @@ def test_the_servers_half_travels_in_the_package_alone(tmp_path: Path) -> None:
     bundle = whole.compile()
     assert bundle.modules == ["main"] and set(bundle.resources) == {".walle/manifest", "small.bin"}
     assert whole.cloud_bundle().modules == ["cloud", "main"]
-    kinds = {file.name: file.kind.name for file in whole.pack("shop").package.files}
-    assert kinds == {
-        ".walle/cloud": "CLOUD",
-        ".walle/code": "CODE",
-        ".walle/manifest": "POLICY",
-        "large.bin": "CLOUD",
-        "small.bin": "RESOURCE",
-    }
+    packed = whole.pack("shop")
+    for_devices = {".walle/code": "CODE", ".walle/manifest": "POLICY", "small.bin": "RESOURCE"}
+    assert {file.name: file.kind.name for file in packed.package.files} == for_devices
+    assert Package.from_bytes(packed.manifest) == packed.package
+    kinds = {file.name: file.kind.name for file in Package.from_bytes(packed.whole).files}
+    assert kinds == for_devices | {".walle/cloud": "CLOUD", "large.bin": "CLOUD"}
+    assert b"large" in packed.cloud_blobs.values() and b"large" not in packed.blobs.values()
     with pytest.raises(ArgumentError, match="cloud"):
         Task(task(tmp_path / "other")).cloud_bundle()
 

@@ -160,12 +160,15 @@ class Reader {
     read(in->over_events(), out.over_events);
     read(in->keys(), out.keys);
   }
+  void read(const TaskUtcOffset* in, stream::UtcOffset& out) {
+    read(in->from_us(), out.from_us);
+    read(in->offset_us(), out.offset_us);
+  }
   void read(const TaskZone* in, ZoneSpec& out) {
     if (!in) return;
     read(in->name(), out.name);
     std::vector<stream::UtcOffset> changes;
-    if (in->changes())
-      for (const TaskUtcOffset* one : *in->changes()) changes.push_back({one->from_us(), one->offset_us()});
+    read(in->changes(), changes);
     out.local = std::make_shared<const stream::LocalTime>(in->first_us(), std::move(changes));
   }
 

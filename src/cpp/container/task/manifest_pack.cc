@@ -119,14 +119,17 @@ void write(const RetrySpec& in, std::unique_ptr<TaskRetryT>& out) {
   out->factor = in.factor;
   out->waiting = in.waiting;
 }
+void write(const stream::UtcOffset& in, TaskUtcOffsetT& out) {
+  out.from_us = in.from_us;
+  out.offset_us = in.offset_us;
+}
 // A task that goes by the device's stores none.
 void write(const ZoneSpec& in, std::unique_ptr<TaskZoneT>& out) {
   if (!in.local) return;
   out = std::make_unique<TaskZoneT>();
   out->name = in.name;
   out->first_us = in.local->first();
-  for (const stream::UtcOffset& one : in.local->changes())
-    out->changes.emplace_back(one.from_us, one.offset_us);
+  write(in.local->changes(), out->changes);
 }
 // A task without a half for the server stores none.
 void write(const CloudPhaseSpec& in, std::unique_ptr<TaskCloudT>& out) {
