@@ -60,7 +60,7 @@ int wvm_raise_if_interrupted(void) {
   wvm_isolate* isolate = wvm_current;
   /* In a host call that gave the interpreter away: nobody could see the exception. */
   if (isolate->thread != _PyThreadState_GET()) return 0;
-  /* Where memory has ended, making the exception fails, and the note about that shows it, which asks again. */
+  /* Where memory has ended, making the exception fails, and the note about that asks again. */
   if (isolate->raising) return 0;
   wvm_tally(&isolate->cancels);
   isolate->raising = 1;
