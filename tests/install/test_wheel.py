@@ -187,8 +187,11 @@ def test_a_c_program_beside_the_wheel(clean: Path, tmp_path: Path) -> None:
 
 
 def test_is_small(wheel: Path) -> None:
-    """Limits are what was reached, 6.85 and 16.06 MB, and some room; the aim is 6.5 and 15."""
+    """Limits are what was reached, 7.17 and 16.65 MB, and some room; the aim is 6.5 and 15.
+
+    Of 0.3 MB since 6.85 the kernels of 8-bit and float64 products are 0.06, and the server's safety net 0.07.
+    """
     with zipfile.ZipFile(wheel) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
-    assert wheel.stat().st_size < 7.1e6
-    assert unpacked < 16.5e6
+    assert wheel.stat().st_size < 7.3e6
+    assert unpacked < 17e6
