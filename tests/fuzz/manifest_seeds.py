@@ -17,6 +17,7 @@ WHOLE = TaskSpec(
     "1.2.3-rc.1+build.7",
     "3.13",
     triggers={"left": "page_exit@item", "daily": "daily 03:00"},
+    zone="Europe/Berlin",
     preprocess="before",
     execute_model="m.walle",
     postprocess="after",
