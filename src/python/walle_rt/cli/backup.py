@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ResourceError
 from .console import emit_json, out
 from .exits import command
+from .extras import without_extra
 from .options import Json
 
 
@@ -26,9 +26,7 @@ def main(
     try:
         from ..cloud.backup import back_up
     except ModuleNotFoundError as error:
-        raise ResourceError.of(
-            f"no package '{error.name}'", "the extra [cloud]", "walle backup", "pip install 'walle_rt[cloud]'"
-        ) from None
+        raise without_extra(error, "walle backup") from None
     now = time.time()
     path = output or Path(time.strftime("walle-backup-%Y%m%dT%H%M%SZ.tar", time.gmtime(now)))
     manifest = back_up(folder, path, now)

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ResourceError
 from .console import emit_json, err, out
 from .exits import command
+from .extras import without_extra
 from .options import Json
 
 
@@ -29,12 +29,7 @@ def main(
     try:
         from ..cloud.loop import Loop
     except ModuleNotFoundError as error:
-        raise ResourceError.of(
-            f"no package '{error.name}'",
-            "the extra [cloud,convert]",
-            "walle demo",
-            "pip install 'walle_rt[cloud,convert]'",
-        ) from None
+        raise without_extra(error, "walle demo", "cloud,convert") from None
     with tempfile.TemporaryDirectory(prefix="walle-demo-") as scratch:
         root = folder or Path(scratch)
         root.mkdir(parents=True, exist_ok=True)

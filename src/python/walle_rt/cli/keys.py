@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError, ResourceError
+from ..errors import ArgumentError
 from .console import emit_json, out
 from .exits import command
+from .extras import without_extra
 from .options import Json
 from .server_api import Server, ServerApi, part
 
@@ -35,12 +36,7 @@ def _trust() -> ModuleType:
     try:
         from ..cloud import trust
     except ModuleNotFoundError as error:
-        raise ResourceError.of(
-            f"no package '{error.name}'",
-            "the extra [cloud]",
-            "walle keys",
-            "pip install 'walle_rt[cloud]'",
-        ) from None
+        raise without_extra(error, "walle keys") from None
     return trust
 
 

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from ..errors import ResourceError
 from .console import emit_json, out
 from .exits import command
+from .extras import without_extra
 from .options import Json
 
 
@@ -41,12 +41,7 @@ def main(
     try:
         from ..cloud.backup import restore
     except ModuleNotFoundError as error:
-        raise ResourceError.of(
-            f"no package '{error.name}'",
-            "the extra [cloud]",
-            "walle restore",
-            "pip install 'walle_rt[cloud]'",
-        ) from None
+        raise without_extra(error, "walle restore") from None
     made = restore(archive, folder, time.time(), db=db, mqtt_port=mqtt_port, raised=raised)
     if json_:
         emit_json({"folder": str(folder), **asdict(made)})

@@ -12,6 +12,7 @@ import typer
 from ..errors import ResourceError
 from .console import emit_json, out
 from .exits import command
+from .extras import without_extra
 from .options import Json
 
 
@@ -80,7 +81,7 @@ def main(
         from ..cloud.service.server import Server
         from ..cloud.service.state import FIRST_OPERATOR, Settings
     except ModuleNotFoundError as error:
-        raise _without_extra(error) from None
+        raise without_extra(error, "walle serve") from None
     to_stderr()
     os.umask(UMASK)  # also of what others write for it: SQLite, git, the broker
     settings = Settings(
@@ -123,7 +124,7 @@ def _check(folder: Path, json_: bool) -> None:
         from ..cloud.service.expiry import countdowns_in
         from ..cloud.trust import Level
     except ModuleNotFoundError as error:
-        raise _without_extra(error) from None
+        raise without_extra(error, "walle serve") from None
     found = countdowns_in(folder)
     if json_:
         emit_json({"expires": [vars(each) for each in found]})
@@ -141,9 +142,3 @@ def _check(folder: Path, json_: bool) -> None:
         )
     if due:
         raise typer.Exit(5)
-
-
-def _without_extra(error: ModuleNotFoundError) -> ResourceError:
-    return ResourceError.of(
-        f"no package '{error.name}'", "the extra [cloud]", "walle serve", "pip install 'walle_rt[cloud]'"
-    )

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError, ResourceError
+from ..errors import ArgumentError
 from ..task import Task
 from .console import emit_json, file_size, out, size_text
 from .exits import command
+from .extras import without_extra
 from .options import Json
 from .server_api import Server, ServerApi, find_login
 from .task_author import Folder
@@ -33,12 +34,7 @@ def _publishing() -> ModuleType:
     try:
         from ..cloud.service import publishing
     except ModuleNotFoundError as error:
-        raise ResourceError.of(
-            f"no package '{error.name}'",
-            "the extra [cloud]",
-            "walle task publish",
-            "pip install 'walle_rt[cloud]'",
-        ) from None
+        raise without_extra(error, "walle task publish") from None
     return publishing
 
 
