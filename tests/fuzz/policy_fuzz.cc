@@ -35,7 +35,7 @@ void read_plan(const std::string& bytes) {
     header.app_version = n << 28;
     header.os = static_cast<Os>(n % kOsNames.size());
   }
-  const auto again = write_plan({plan->epoch(), plan->releases(), plan->kills()});
+  const auto again = write_plan({plan->epoch(), plan->releases(), plan->kills(), plan->taken_back()});
   require(again.ok() && Plan::read(*again).ok());
 }
 

@@ -19,9 +19,11 @@ Result<int> Transport::post(const HttpPost& request, const BodySink&) {
                        {"'", request.url, "'"}, "give a transport with post()");
 }
 
-Result<Fetched> fetch(Transport& transport, const std::string& url, uint64_t most) {
+Result<Fetched> fetch(Transport& transport, const std::string& url, uint64_t most,
+                      std::vector<HttpHeader> headers) {
   Fetched out;
-  WALLE_ASSIGN(out.status, transport.get({.url = url}, collect(out.body, url, most)));
+  WALLE_ASSIGN(out.status,
+               transport.get({.url = url, .headers = std::move(headers)}, collect(out.body, url, most)));
   return out;
 }
 
@@ -29,6 +31,13 @@ Result<Fetched> send(Transport& transport, const HttpPost& request, uint64_t mos
   Fetched out;
   WALLE_ASSIGN(out.status, transport.post(request, collect(out.body, request.url, most)));
   return out;
+}
+
+Error unknown_device(const std::string& url) {
+  return network_error("a server that does not know this device", "one that it enrolled with",
+                       {"'", url, "'"},
+                       "look at the device's clock; a device that was removed, or whose certificate has "
+                       "expired, enrols again with a new code");
 }
 
 }  // namespace walle::link

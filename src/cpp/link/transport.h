@@ -65,7 +65,11 @@ struct Fetched {
 };
 
 // The whole body, at most `most` bytes of it; a longer one is an error as soon as it is seen.
-Result<Fetched> fetch(Transport& transport, const std::string& url, uint64_t most);
+Result<Fetched> fetch(Transport& transport, const std::string& url, uint64_t most,
+                      std::vector<HttpHeader> headers = {});
 Result<Fetched> send(Transport& transport, const HttpPost& request, uint64_t most);
+
+// Of a signed request that was answered with 401.
+Error unknown_device(const std::string& url);
 
 }  // namespace walle::link

@@ -22,6 +22,8 @@ using GivenRamp = std::tuple<uint64_t, uint64_t, int64_t, uint32_t, uint64_t, ui
 using GivenRelease = std::tuple<std::string, std::string, std::string, std::string, std::string, py::bytes,
                                 uint64_t, std::vector<GivenSegment>, std::optional<GivenRamp>, py::bytes>;
 using GivenKill = std::pair<std::string, std::string>;
+// release, scenario, task, version, index in TAKEN_BACK
+using GivenTakenBack = std::tuple<std::string, std::string, std::string, std::string, uint8_t>;
 // device, release, scenario, task, version, control, status, phase, error type, limit, firings, failures,
 // epoch, seq
 using GivenReport = std::tuple<uint64_t, std::string, std::string, std::string, std::string, bool, uint8_t,
@@ -63,10 +65,12 @@ PlanRelease release_of(const GivenRelease& given) {
 }
 
 py::bytes write(uint64_t epoch, const std::vector<GivenRelease>& releases,
-                const std::vector<GivenKill>& kills) {
+                const std::vector<GivenKill>& kills, const std::vector<GivenTakenBack>& taken_back) {
   PlanData data{.epoch = epoch};
   for (const GivenRelease& release : releases) data.releases.push_back(release_of(release));
   for (const auto& [scenario, task] : kills) data.kills.push_back({.scenario = scenario, .task = task});
+  for (const auto& [release, scenario, task, version, why] : taken_back)
+    data.taken_back.push_back({release, scenario, task, version, static_cast<TakenWhy>(why)});
   return unwrap(write_plan(data));
 }
 
@@ -189,6 +193,8 @@ void bind_names(py::module_& m) {
   m.attr("OS_NAMES") = py::cast(std::vector<std::string>(kOsNames.begin(), kOsNames.end()));
   m.attr("REPORT_STATUSES") =
       py::cast(std::vector<std::string>(kReportStatusNames.begin(), kReportStatusNames.end()));
+  m.attr("TAKEN_BACK") = py::cast(std::vector<std::string>(kTakenWhyNames.begin(), kTakenWhyNames.end()));
+  m.attr("PARTLY") = kPartly;
   m.attr("HEADER") = std::string(kHeaderName);
   m.attr("REPLY") = std::string(kReplyName);
   m.def("name_hash", name_hash, py::arg("name"));
@@ -210,7 +216,8 @@ void bind_cloud_policy(py::module_& m) {
   sub.def(
       "header_fields", [](std::string_view text) { return fields_of(unwrap(decode_text(text))); },
       py::arg("text"));
-  sub.def("write_plan", write, py::arg("epoch"), py::arg("releases"), py::arg("kills"));
+  sub.def("write_plan", write, py::arg("epoch"), py::arg("releases"), py::arg("kills"),
+          py::arg("taken_back") = std::vector<GivenTakenBack>());
   sub.def("write_reports", pack_reports, py::arg("reports"));
   sub.def("read_reports", unpack_reports, py::arg("data"));
   py::class_<Plan>(sub, "Plan", "A verified plan.")
@@ -223,6 +230,14 @@ void bind_cloud_policy(py::module_& m) {
                                py::list out;
                                for (const PlanKill& k : plan.kills())
                                  out.append(py::make_tuple(k.scenario, k.task));
+                               return out;
+                             })
+      .def_property_readonly("taken_back",
+                             [](const Plan& plan) {
+                               py::list out;
+                               for (const TakenBack& t : plan.taken_back())
+                                 out.append(py::make_tuple(t.release, t.scenario, t.task, t.version,
+                                                           static_cast<uint8_t>(t.why)));
                                return out;
                              })
       .def("decide", decided, py::arg("header"), py::arg("now_s"))

@@ -53,6 +53,24 @@ CloudHeld connect(Device& device, const std::string& url, const py::bytes& root,
   return CloudHeld(unwrap(std::move(connected)).release());
 }
 
+py::list taken_back_of(const link::AgentMemory& memory) {
+  py::list out;
+  for (const link::TakenBack& t : memory.taken_back)
+    out.append(py::make_tuple(t.task, t.version, t.release,
+                              std::string(link::kTakenWhyNames[static_cast<size_t>(t.why)])));
+  return out;
+}
+
+// What lies in a device's folder of what was taken back there; nobody need be connected. None: nothing does
+// that can be read.
+py::object taken_back_in(const std::string& folder) {
+  auto file = store::MirroredFile::open(Env::system(), folder + "/cloud/agent" + link::kAgentMemory,
+                                        link::kMemoryKind);
+  link::AgentMemory memory;
+  if (!file.ok() || !link::decode_memory(file->content(), memory)) return py::none();
+  return taken_back_of(memory);
+}
+
 // The names are those of walle_rt.device.CloudState and CloudTask.
 py::dict status(const DeviceCloud& self) {
   const link::AgentStatus s = self.status();
@@ -75,6 +93,7 @@ py::dict status(const DeviceCloud& self) {
                                 task.last_good.version, task.trial));
   }
   out["tasks"] = tasks;
+  out["taken_back"] = taken_back_of(s.memory);
   py::list steps;
   for (const link::TaskStep& step : s.steps)
     steps.append(py::make_tuple(step.task, step.version, std::string(what_name(step.what)), step.error));
@@ -93,6 +112,7 @@ void bind_device_cloud(py::module_& m) {
   sub.def(
       "has_libcurl", [] { return link::curl_transport().ok(); },
       "Whether a libcurl is installed; it is loaded by asking.");
+  sub.def("taken_back", taken_back_in, py::arg("folder"));
   py::class_<DeviceCloud, CloudHeld>(sub, "Cloud")
       .def_static("connect", connect, py::keep_alive<0, 1>(), py::arg("device"), py::arg("url"),
                   py::kw_only(), py::arg("root"), py::arg("app"), py::arg("app_version"),

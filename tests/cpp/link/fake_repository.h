@@ -23,6 +23,7 @@ class FakeServer final : public Transport {
   Result<int> get(const HttpGet& request, const BodySink& body) override {
     asked.push_back(request.url);
     if (on_get) on_get(request.url);
+    if (request.url.ends_with("/v1/device")) return told(request.headers);
     if (request.url == broken) return network_error("no connection", "a server", request.url, "try again");
     if (request.url == endless) {
       const std::string piece(4096, ' ');
@@ -55,12 +56,21 @@ class FakeServer final : public Transport {
     return post_status;
   }
 
+  // GET /v1/device: the headers that came.
+  int told(const std::vector<HttpHeader>& headers) {
+    auto& kept = profiles.emplace_back();
+    for (const HttpHeader& header : headers) kept[header.name] = header.value;
+    return device_status;
+  }
+
   static constexpr size_t kPiece = 1000;
   std::map<std::string, std::string> files;
   std::map<std::string, size_t> cut;  // a connection that ends behind so many bytes
   std::vector<std::string> asked, posted;
   std::string broken, endless;
   uint64_t sent = 0;
+  std::vector<std::map<std::string, std::string>> profiles;
+  int device_status = 204;
   int post_status = 200;                                       // 0: nobody answers
   std::string wait_reply = R"({"granted":false,"wait_s":7})";  // of a 429
   std::function<void(const std::string&)> on_get;

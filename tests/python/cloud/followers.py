@@ -67,12 +67,12 @@ class InProcess:
         return int(status)
 
 
-def packed(folder: Path, version: str) -> PackedTask:
+def packed(folder: Path, version: str, main: str = _MAIN) -> PackedTask:
     """A version of the task."""
     made = folder / f"task-{version}"
     made.mkdir(parents=True)
     (made / "task.toml").write_text(_TOML.format(version=version))
-    (made / "main.py").write_text(f"# {version}\n{_MAIN}")
+    (made / "main.py").write_text(f"# {version}\n{main}")
     return Task(made).pack("shop")
 
 
@@ -104,7 +104,9 @@ class Follower:
 
 
 @contextmanager
-def followers(local: LocalServer, folder: Path, count: int) -> Iterator[list[Follower]]:
+def followers(
+    local: LocalServer, folder: Path, count: int, transport: type[InProcess] = InProcess
+) -> Iterator[list[Follower]]:
     """Enrolled devices; each is known by its folder, ``folder/0`` ..."""
     codes = local.done("POST", "/device-codes", json={"count": count})["codes"]
     root = (local.state.settings.folder / "repository" / "metadata" / "1.root.json").read_bytes()
@@ -114,7 +116,7 @@ def followers(local: LocalServer, folder: Path, count: int) -> Iterator[list[Fol
             devices.append(Device(folder / str(at)))
             devices[-1].connect(
                 URL, root=root, app="com.example.shop", app_version="1.0.0", enrol_code=code,
-                transport=InProcess(local), report_after_s=0.05, broker="",
+                transport=transport(local), report_after_s=0.05, broker="",
             )  # fmt: skip
         yield [Follower(device) for device in devices]
     finally:

@@ -22,7 +22,7 @@ pytest.importorskip("cryptography", reason="no package 'cryptography' (the extra
 from tuf.ngclient import Updater, UpdaterConfig
 from tuf.ngclient.fetcher import FetcherInterface
 
-from walle_rt.cloud.trust import KeyFolder, TaskRepository
+from walle_rt.cloud.trust import Expiry, KeyFolder, TaskRepository
 
 ROOT = Path(__file__).resolve().parents[3]
 NATIVE = Path(os.environ.get("WALLE_TUF") or ROOT / "build" / "release" / "walle-tuf")
@@ -144,6 +144,7 @@ class World:
 
     folder: Path
     clock: Clock = field(default_factory=Clock)
+    expiry: Expiry | None = None
 
     def __post_init__(self) -> None:
         self.offline, self.online = KeyFolder(self.folder / "offline"), KeyFolder(self.folder / "online")
@@ -153,4 +154,5 @@ class World:
 
     def opened(self, *keys: KeyFolder) -> TaskRepository:
         """The repository for somebody who has these keys; all of them by default."""
-        return TaskRepository(self.path, keys or (self.offline, self.online, self.team), now=self.clock)
+        given = keys or (self.offline, self.online, self.team)
+        return TaskRepository(self.path, given, now=self.clock, expiry=self.expiry)

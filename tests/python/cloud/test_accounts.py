@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from argon2 import extract_parameters
+from argon2.exceptions import VerifyMismatchError
 from cloud.servers import PASSWORD, LocalServer, opened_server
 
+from walle_rt.cloud.model import accounts
 from walle_rt.cloud.model.accounts import SESSION_S
 from walle_rt.cloud.model.tables import AuditEntry
 
@@ -191,3 +194,12 @@ def test_the_audit_log_shows_every_act_and_every_forgery(local: LocalServer) -> 
     with local.state.database.writing() as session:
         session.delete(session.get_one(AuditEntry, 1))
     assert local.done("GET", "/audit")["broken"] == 1
+
+
+def test_looking_up_nobody_costs_what_an_operator_costs() -> None:
+    """The hash that stands in for one is read whole, and differs only in that no password has it."""
+    with pytest.raises(VerifyMismatchError):
+        accounts._HASHER.verify(accounts._NOBODY, "anything")
+    kept = extract_parameters(accounts.hash_password("anything"))
+    assert extract_parameters(accounts._NOBODY) == kept
+    assert not accounts.password_matches(None, "anything")

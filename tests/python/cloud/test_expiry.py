@@ -9,7 +9,7 @@ import re
 import shutil
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,12 +25,24 @@ from tuf.api.metadata import Metadata, Root
 from waits import PATIENCE_S, until
 
 from walle_rt.cloud.service.expiry import AUTHORITY, Countdown, countdowns
-from walle_rt.cloud.trust import Level, TaskRepository, first_role, renew_due, renewed_role, signatures
+from walle_rt.cloud.trust import (
+    Expiry,
+    Level,
+    TaskRepository,
+    first_role,
+    renew_due,
+    renewed_role,
+    signatures,
+)
 from walle_rt.cloud.trust.keys import Scheme
 
 DAY = 86_400.0
 YEARS = 3
 STEP_H = 23  # the timestamp counts for 24 hours
+# Where nothing but the timestamp is to be made anew: it counts for three days here, behind the first month.
+LONG_STEP_H, LONGER = 71, Expiry(timestamp=3)
+# Days before an expiry in which something is to happen.
+_BUSY = ((58, 64), (12, 18), (-1, 4))
 
 
 @pytest.fixture(autouse=True)
@@ -38,11 +50,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda handle: None)  # thousands of signatures; no power fails here
 
 
-def steps(world: World) -> Iterator[datetime]:
-    """Three years, as a server's clock sees them."""
-    end = world.clock.now + timedelta(days=365 * YEARS)
+def days(world: World, count: int, hours: Callable[[], int]) -> Iterator[datetime]:
+    """So many days, as a server's clock sees them."""
+    end = world.clock.now + timedelta(days=count)
     while world.clock.now < end:
-        world.clock.forward(hours=STEP_H)
+        world.clock.forward(hours=hours())
         yield world.clock.now
 
 
@@ -57,9 +69,14 @@ def test_with_the_keys_at_hand_nothing_stops_for_three_years(tmp_path: Path) -> 
     repository = world.opened()
     repository.add_scenario("shop", world.team)
     repository.publish("shop", "rank", "1.0.0", b"x")
-    for now in steps(world):
-        found = look(world, repository)
-        assert all(each.level == Level.OK and each.expires > now.timestamp() for each in found), (now, found)
+    for count, hours, expiry in ((30, STEP_H, None), (365 * YEARS - 30, LONG_STEP_H, LONGER)):
+        world.expiry = expiry
+        repository = world.opened()
+        repository.renew(["timestamp"])
+        for now in days(world, count, lambda hours=hours: hours):
+            found = look(world, repository)
+            good = all(each.level == Level.OK and each.expires > now.timestamp() for each in found)
+            assert good, (now, found)
     roots: list[Any] = [
         Metadata[Root].from_file(str(world.path / "metadata" / f"{n}.root.json"))
         for n in range(1, 1 + len(list((world.path / "metadata").glob("*.root.json"))))
@@ -73,14 +90,22 @@ def test_with_the_keys_at_hand_nothing_stops_for_three_years(tmp_path: Path) -> 
 
 def test_without_them_everything_is_announced_60_days_before_and_the_owner_renews(tmp_path: Path) -> None:
     """root and targets by the offline keys, a scenario by its team; the server has neither."""
-    world = World(tmp_path)
+    world = World(tmp_path, expiry=LONGER)
     owner, server = world.opened(), world.opened(world.online)
     role = first_role(world.team, Scheme.ED25519, world.clock.now, 90)
     owner.add_team_scenario("maps", role["keyid"], role["key"], role["role"].encode())
     announced: dict[str, datetime] = {}
     renewed: dict[str, int] = {}
-    for now in steps(world):
-        for each in look(world, server):
+    found: list[Countdown] = []
+
+    def hours() -> int:
+        left = [each.days for each in found if each.role in ("root", "targets", "maps")]
+        busy = any(low < day < high for day in left for low, high in _BUSY)
+        return STEP_H if busy or not left else LONG_STEP_H
+
+    for now in days(world, 365 * YEARS, hours):
+        found = look(world, server)
+        for each in found:
             assert each.expires > now.timestamp(), each
             if each.level == Level.OK:
                 continue

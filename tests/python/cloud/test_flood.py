@@ -10,7 +10,7 @@ from tests.fault import flood
 
 pytestmark = pytest.mark.serial
 
-SECONDS = 4.0
+SECONDS = 3.0
 SLACK = (
     4  # the machine is shared with the flood and with who measures; the long dose holds the bars as they are
 )

@@ -117,6 +117,6 @@ def test_on_a_file_system_without_a_free_byte() -> None:
         or subprocess.run([unshare, "-m", "true"], check=False).returncode
     ):
         pytest.skip("a file system of its own needs root and unshare; the tests above have a made-up one")
-    line = [sys.executable, "-m", "tests.fault.flood", "--disk", "--seconds", "2", "--slack", "4"]
+    line = [sys.executable, "-m", "tests.fault.flood", "--disk", "--seconds", "1.5", "--slack", "4"]
     done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0 and "free: 0 bytes when it was full" in done.stdout, done.stdout + done.stderr

@@ -189,7 +189,7 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
 ) -> None:
     """At each write: the device reads the old state or the new one, and the next publisher goes on."""
     from walle_rt import whole_files
-    from walle_rt.cloud.trust import repository
+    from walle_rt.cloud.trust import listing, metadata_folder
 
     writes = 0
 
@@ -204,7 +204,8 @@ def test_a_publisher_that_dies_leaves_the_state_of_before(
             writes += 1
             whole_files.write_whole(path, content, mode)
 
-        monkeypatch.setattr(repository, "write_whole", write)
+        for module in (listing, metadata_folder):
+            monkeypatch.setattr(module, "write_whole", write)
 
     for k in range(5):
         version = f"1.0.{k}"
@@ -304,3 +305,17 @@ def fill(repository: TaskRepository, scenario: str) -> None:
             target.unrecognized_fields["custom"] = {"n": v + 1}
             role.signed.targets[path] = target
     repository._commit({scenario: repository._bumped(role, scenario)})
+
+
+def test_keys_are_opened_once_and_not_believed_when_their_files_change(tmp_path: Path) -> None:
+    keys = KeyFolder(tmp_path / "keys")
+    first, other = (keys.create().public_key.keyid for _ in range(2))
+    assert keys.signer(first) is keys.signer(first)
+    file = keys.folder / f"{first}.pem"
+    file.write_bytes((keys.folder / f"{other}.pem").read_bytes())
+    with pytest.raises(ArgumentError, match="do not rename"):
+        keys.signer(first)
+    keys.signer(other)
+    keys.withdraw(other)
+    with pytest.raises(ArgumentError, match="no private key"):
+        keys.signer(other)

@@ -6,10 +6,12 @@ import base64
 import hashlib
 import hmac
 import json
+import signal
 import stat
+import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,19 +19,16 @@ from typing import Any
 import pytest
 from cloud.servers import Clock, LocalServer, opened_server
 from cloud.test_releases import EVERYBODY, Fleet, act, publish, start
+from commands import run_command
 
+from walle_rt.cloud import metrics
+from walle_rt.cloud.model.database import Database
 from walle_rt.cloud.service.expiry import Countdown
+from walle_rt.cloud.service.server import Server
+from walle_rt.cloud.service.state import Settings
 from walle_rt.cloud.service.watch import SILENT_S, Watch
-from walle_rt.cloud.service.webhook import (
-    ATTEMPTS,
-    MOST_WAIT_S,
-    MOST_WAITING,
-    Event,
-    Webhook,
-    post,
-    read_url,
-    secret_of,
-)
+from walle_rt.cloud.service.webhook import ATTEMPTS, MOST_WAIT_S, Webhook, post, read_url, secret_of
+from walle_rt.cloud.service.webhook_queue import MOST_WAITING, Event, WebhookQueue
 from walle_rt.cloud.trust import Level
 from walle_rt.errors import ArgumentError
 
@@ -63,7 +62,30 @@ class Receiver:
             time.sleep(0.005)
 
 
-def test_a_delivery_is_signed_as_the_standard_says(tmp_path: Path) -> None:
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    made = Database(f"sqlite:///{tmp_path / 'queue.db'}")
+    made.migrate()
+    yield made
+    made.close()
+
+
+def tell(database: Database, *events: Event, hook: Webhook | None = None) -> None:
+    queue = WebhookQueue(database)
+    with database.writing() as session:
+        for each in events:
+            queue.add(session, each)
+    if hook is not None:
+        hook.wake()
+
+
+def hooked(database: Database, receiver: Receiver, *events: Event) -> Webhook:
+    hook = Webhook("https://x", SECRET, WebhookQueue(database), lambda: 0.0, receiver.send, receiver.wait)
+    tell(database, *events, hook=hook)
+    return hook
+
+
+def test_a_delivery_is_signed_as_the_standard_says(tmp_path: Path, database: Database) -> None:
     file = tmp_path / "keys" / "webhook.secret"
     secret = secret_of(file)
     assert len(secret) == 32 and secret_of(file) == secret and file.read_text().startswith("whsec_")
@@ -83,9 +105,9 @@ def test_a_delivery_is_signed_as_the_standard_says(tmp_path: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_address[1]}"
-    hook = Webhook(url + "/hook", secret, lambda: 1_800_000_000.0)
+    hook = Webhook(url + "/hook", secret, WebhookQueue(database), lambda: 1_800_000_000.0)
     try:
-        hook.tell(event())
+        tell(database, event(), hook=hook)
         deadline = time.monotonic() + 20
         while not got and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -104,49 +126,82 @@ def test_a_delivery_is_signed_as_the_standard_says(tmp_path: Path) -> None:
         server.server_close()
 
 
-def test_what_fails_is_tried_again_later_and_later_with_the_same_id() -> None:
+def test_what_fails_is_tried_again_later_and_later_with_the_same_id(database: Database) -> None:
     receiver = Receiver(500, 429, 302)
-    hook = Webhook("https://x", SECRET, lambda: 0.0, receiver.send, receiver.wait)
-    hook.tell(event())
+    hook = hooked(database, receiver, event())
     receiver.until(4)
-    hook.tell(event(1))
+    tell(database, event(1), hook=hook)
     receiver.until(5)
     hook.close()
     ids = [headers["webhook-id"] for _, headers in receiver.got]
     assert len(set(ids[:4])) == 1 and ids[4] != ids[0] and receiver.waits == [1.0, 2.0, 4.0]
 
 
-def test_one_that_never_works_is_given_up_and_the_next_one_goes() -> None:
+def test_one_that_never_works_is_given_up_and_the_next_one_goes(database: Database) -> None:
     receiver = Receiver(*[503] * ATTEMPTS)
-    hook = Webhook("https://x", SECRET, lambda: 0.0, receiver.send, receiver.wait)
-    hook.tell(event())
-    hook.tell(event(1))
+    hook = hooked(database, receiver, event(), event(1))
     receiver.until(ATTEMPTS + 1)
     hook.close()
     assert receiver.got[-1][0]["subject"] == "rank-1"
     assert max(receiver.waits) == MOST_WAIT_S and len(receiver.waits) == ATTEMPTS - 1
 
 
-def test_telling_never_waits_and_the_queue_is_bounded() -> None:
-    held, receiver = threading.Event(), Receiver()
-
-    def slow(url: str, body: bytes, headers: Mapping[str, str]) -> int:
-        held.wait(20)
-        return receiver.send(url, body, headers)
-
-    hook = Webhook("https://x", SECRET, lambda: 0.0, slow, receiver.wait)
-    hook.tell(event(-1))
-    deadline = time.monotonic() + 20
-    while hook._waiting and time.monotonic() < deadline:
-        time.sleep(0.005)
-    began = time.monotonic()
-    for number in range(MOST_WAITING + 500):
-        hook.tell(event(number))
-    assert time.monotonic() - began < 2.0 and len(hook._waiting) == MOST_WAITING
-    held.set()
-    receiver.until(MOST_WAITING + 1)
+def test_the_queue_is_bounded_and_what_is_dropped_is_counted(database: Database) -> None:
+    dropped = metrics.WEBHOOKS.labels("dropped")._value.get
+    before = dropped()
+    tell(database, *map(event, range(MOST_WAITING + 500)))
+    assert len(WebhookQueue(database)) == MOST_WAITING and dropped() - before == 500
+    receiver = Receiver()
+    hook = hooked(database, receiver)
+    receiver.until(3)
     hook.close()
-    assert [told["data"]["n"] for told, _ in receiver.got] == [-1, *range(500, MOST_WAITING + 500)]
+    assert [told["data"]["n"] for told, _ in receiver.got][:3] == [500, 501, 502]
+
+
+def test_what_was_not_told_at_the_end_is_told_behind_the_next_start(database: Database) -> None:
+    down, up = Receiver(*[503] * 100), Receiver()
+    down.wait = lambda seconds: True  # type: ignore[method-assign]  # it is time to end
+    hook = hooked(database, down, event(), event(1))
+    down.until(1)
+    hook.close()
+    tell(database, event(2))
+    hook = hooked(database, up)
+    up.until(3)
+    hook.close()
+    assert [told["data"]["n"] for told, _ in up.got] == [0, 1, 2]
+    assert up.got[0][1]["webhook-id"] == down.got[0][1]["webhook-id"]
+    assert len(WebhookQueue(database)) == 0
+
+
+_ACTS_AND_DIES = """
+import os, signal, sys
+from pathlib import Path
+from walle_rt.cloud.service.server import Server
+from walle_rt.cloud.service.state import Settings
+
+server = Server(Settings(Path(sys.argv[1])))
+server.releases.act(sys.argv[2], "halt", "odd", "boss")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_server_had_to_tell_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is durable of an act is told, whenever the process dies."""
+    folder = tmp_path / "server"
+    with opened_server(tmp_path) as local:
+        local.done("POST", "/scenarios", json={"name": "shop"})
+        publish(local, "1.0.0")
+        release = start(local, "1.0.0", EVERYBODY)
+    (folder / "webhook.toml").write_text('url = "http://127.0.0.1:9/nobody"')
+    run_command([sys.executable, "-c", _ACTS_AND_DIES, folder, release], code=-signal.SIGKILL)
+    receiver = Receiver()
+    monkeypatch.setattr(Webhook.__init__, "__defaults__", (receiver.send, receiver.wait))
+    again = Server(Settings(folder))
+    try:
+        receiver.until(1)
+    finally:
+        again.close()
+    assert [(told["type"], told["subject"]) for told, _ in receiver.got] == [("release.halt", release)]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +218,7 @@ def test_addresses_that_are_refused(tmp_path: Path, text: str) -> None:
 def test_what_is_wrong_is_told_once_and_when_it_is_over() -> None:
     told: list[Event] = []
     clock = Clock(1000.0)
-    watch = Watch(told.append, clock)
+    watch = Watch(lambda each, session: told.append(each), clock)
 
     def kinds() -> list[str]:
         found = [each.kind for each in told]
@@ -194,7 +249,7 @@ def test_what_is_wrong_is_told_once_and_when_it_is_over() -> None:
 def test_halts_of_operators_and_of_the_guard_are_told(tmp_path: Path) -> None:
     with opened_server(tmp_path, clock=Clock()) as local:
         told: list[Event] = []
-        local.state.watch._tell = told.append
+        local.state.watch._tell = lambda each, session: told.append(each)
         local.done("POST", "/scenarios", json={"name": "shop"})
         publish(local, "1.0.0")
         first = start(local, "1.0.0", EVERYBODY)

@@ -79,8 +79,9 @@ Result<std::unique_ptr<DeviceCloud>> DeviceCloud::connect(Env& env, Device& devi
   agent.url = options.url;
   agent.first_root = options.root.empty() ? out->identity_->root() : options.root;
   agent.report_after_us = options.report_after_us;
-  agent.signs = [&env, identity = out->identity_](const std::string& path, std::string_view body) {
-    return identity->proof("POST", path, body, env.wall_us() / base::kUsPerSecond);
+  agent.signs = [&env, identity = out->identity_](const std::string& method, const std::string& path,
+                                                  std::string_view body) {
+    return identity->proof(method, path, body, env.wall_us() / base::kUsPerSecond);
   };
   if (!agent.url.starts_with("http://") || is_loopback(agent.url)) out->identity_->believe_time();
   agent.sets_clock = [&env, identity = out->identity_, url = agent.url](link::Transport& way) {

@@ -10,6 +10,14 @@ namespace walle::link {
 namespace {
 constexpr uint64_t kMostNoteBytes = 65'536;
 constexpr uint64_t kMostBrokerBytes = 512;  // "mqtts://", a host, a port
+
+// Whether a plan still says that something is taken back.
+bool still_says(const Plan& plan, const TakenBack& taken) {
+  if (taken.why == TakenWhy::killed) return plan.killed(taken.scenario, taken.task);
+  const auto is_it = [&](const std::string& release) { return release == taken.release; };
+  return std::ranges::any_of(plan.taken_back(), is_it, &TakenBack::release) ||
+         (taken.why == TakenWhy::refused && std::ranges::any_of(plan.releases(), is_it, &PlanRelease::id));
+}
 }  // namespace
 
 Agent::Agent(Env& env, Transport& transport, AgentHost& host, const Crypto& crypto, BlobFolder blobs,
@@ -44,6 +52,7 @@ DeviceHeader Agent::header() const {
   DeviceHeader out = options_.header;
   out.active = memory().carried_out;
   out.epoch = static_cast<uint32_t>(memory().epoch);
+  if (!memory().whole) out.flags = kPartly;
   return out;
 }
 
@@ -82,7 +91,10 @@ Status Agent::recover() {
     // Somebody else has put another one in its place, or removed it: what is there is not ours. Or it was
     // removed by us, in which the process ended.
     const bool rests = task.stage == Stage::none || task.stage == Stage::removing;
-    if (rests && !task.active.runs_as(now)) task.active = task.last_good = {};
+    if (rests && !task.active.empty() && !task.active.runs_as(now)) {
+      task.active = task.last_good = {};
+      next.whole = false;
+    }
     if (task.reported == Reported::nothing) active_since_[name] = env_->steady_us();
     if (is_new(task)) ++task.tries;
   }
@@ -131,6 +143,9 @@ Result<Pull> Agent::pull() {
   out.epoch = plan.epoch();
   WALLE_TRY(follow(*updater, plan, out));
   WALLE_TRY(find_broker(*updater));
+  // What keeps it from being told keeps no pull from being one.
+  const Status told = tell_profile();
+  untold_ = told.ok() ? std::string() : told.error().message();
   return out;
 }
 
@@ -149,6 +164,7 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   next.plan_time_s = std::max(next.plan_time_s, env_->wall_us() / base::kUsPerSecond);
   const Decision decision = decide(plan, header(), next.plan_time_s);
   for (const Choice& choice : decision.choices) end_other_trials(plan, choice, next);
+  note_taken_back(plan, decision, next);
 
   // Before anything is fetched, and with one write before it: a kill order is in a hurry.
   WALLE_TRY(remove_unwanted(plan, decision, std::move(next), pull));
@@ -163,7 +179,46 @@ Status Agent::follow(Updater& updater, const Plan& plan, Pull& pull) {
   if (!pull.settled) return {};
   AgentMemory done = memory();
   done.carried_out = decision.digest;
+  done.whole = is_whole(plan, decision, done);
   return file_.save(std::move(done));
+}
+
+bool Agent::runs(const ManagedTask& task, const PlanRelease& release) {
+  return task.active.digest == to_hex(release.sha256) && task.active.params == release.params;
+}
+
+bool Agent::is_whole(const Plan& plan, const Decision& decision, const AgentMemory& memory) {
+  return std::ranges::all_of(decision.choices, [&](const Choice& choice) {
+    if (choice.release == kNoRelease) return true;
+    const PlanRelease& release = plan.releases()[choice.release];
+    const auto known = memory.tasks.find(release.task);
+    return known != memory.tasks.end() && runs(known->second, release);
+  });
+}
+
+// What runs here and is not to: why, for whoever looks at this device later.
+void Agent::note_taken_back(const Plan& plan, const Decision& decision, AgentMemory& next) {
+  std::erase_if(next.taken_back, [&](const TakenBack& taken) { return !still_says(plan, taken); });
+  for (const auto& entry : next.tasks) {  // clang 14 has no bindings in lambdas
+    const auto& name = entry.first;
+    const auto& task = entry.second;
+    if (task.active.empty()) continue;
+    TakenBack what{task.active.release, task.scenario, name, task.active.version, TakenWhy::killed};
+    if (!plan.killed(task.scenario, name)) {
+      // Also by its version: it may have come by another release.
+      const auto said = std::ranges::find_if(plan.taken_back(), [&](const TakenBack& taken) {
+        return taken.task == name && taken.scenario == what.scenario &&
+               (taken.release == what.release || taken.version == what.version);
+      });
+      const auto goes_on = [&](const Choice& choice) {
+        return choice.release != kNoRelease && plan.releases()[choice.release].task == name &&
+               runs(task, plan.releases()[choice.release]);
+      };
+      if (said == plan.taken_back().end() || std::ranges::any_of(decision.choices, goes_on)) continue;
+      what = *said;
+    }
+    next.take_back(std::move(what));
+  }
 }
 
 // What a task does when its trial is over is told of the release that it runs by. What ran beside the trial

@@ -43,7 +43,9 @@ struct AgentOptions {
   // How long a version runs until the server is told, unless it has fired before.
   int64_t report_after_us = 20'000'000;
   // More headers of each request that tells the server something: who the device is.
-  std::function<Result<std::vector<HttpHeader>>(const std::string& path, std::string_view body)> signs;
+  std::function<Result<std::vector<HttpHeader>>(const std::string& method, const std::string& path,
+                                                std::string_view body)>
+      signs;
   // The server took no signature: whether it was the clock's doing, and signs() goes by another now.
   std::function<bool(Transport&)> sets_clock;
   uint64_t checkpoint_bytes = BlobFolder::kCheckpointBytes;
@@ -115,6 +117,9 @@ class Agent {
   Result<Plan> newest_plan(Updater& updater);
   Status find_broker(Updater& updater);
   Status follow(Updater& updater, const Plan& plan, Pull& pull);
+  static bool runs(const ManagedTask& task, const PlanRelease& release);
+  static bool is_whole(const Plan& plan, const Decision& decision, const AgentMemory& memory);
+  static void note_taken_back(const Plan& plan, const Decision& decision, AgentMemory& next);
   static void end_other_trials(const Plan& plan, const Choice& choice, AgentMemory& next);
   // Takes the memory as it is to be when it begins.
   Status remove_unwanted(const Plan& plan, const Decision& decision, AgentMemory next, Pull& pull);
@@ -145,7 +150,9 @@ class Agent {
   void queue(AgentMemory& next, const std::string& name, const ChosenPackage& package, ReportStatus status,
              const TaskTrouble* trouble, const HostedTask* hosted);
   Status send_reports();
+  Status tell_profile();
   Result<Fetched> post(const std::string& path, const std::string& body);
+  Result<Fetched> tell(const std::string& method, const std::string& path, const std::string& said);
 
   Env* env_;
   Transport* transport_;
@@ -156,7 +163,7 @@ class Agent {
   AgentOptions options_;
   std::map<std::string, int64_t> active_since_;  // steady time; of tasks whose first report is due
   int64_t send_not_before_us_ = INT64_MIN, send_wait_us_ = 0;
-  std::string trouble_, noted_;
+  std::string trouble_, untold_, noted_;
 };
 
 // Files in the agent's folder.

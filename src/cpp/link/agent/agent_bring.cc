@@ -70,10 +70,7 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
   if (const Status taken_back = keep_after_all(release.task); !taken_back.ok())
     return step_of(release, What::later, taken_back.error().message());
   const auto known = memory().tasks.find(release.task);
-  const auto is_active = [&](const ManagedTask& task) {
-    return task.active.digest == digest && task.active.params == release.params;
-  };
-  if (known != memory().tasks.end() && is_active(known->second)) {
+  if (known != memory().tasks.end() && runs(known->second, release)) {
     if (known->second.active.release != release.id) {
       AgentMemory next = memory();
       next.tasks[release.task].active.release = release.id;
@@ -84,8 +81,8 @@ TaskStep Agent::bring(Updater& updater, const Plan& plan, const Choice& choice, 
   }
   const Status brought = bring_version(updater, release, pull);
   if (brought.ok()) {
-    const bool runs = is_active(memory().tasks.at(release.task));
-    return step_of(release, runs ? What::activated : What::turned_down);
+    const bool came = runs(memory().tasks.at(release.task), release);
+    return step_of(release, came ? What::activated : What::turned_down);
   }
   return step_of(release, What::later, brought.error().message());
 }
@@ -327,7 +324,7 @@ Status Agent::turn_down(const std::string& name, const TaskTrouble& trouble) {
   ManagedTask& task = next.tasks[name];
   base::log(base::LogLevel::warning, "task '" + name + "': version " + task.coming.version +
                                          " is turned down (" + trouble.phase + "): " + trouble.message);
-  next.refuse(task.coming.release, task.coming.digest);
+  next.refuse(name, task.coming);
   const bool ran = trouble.phase != "verify" && trouble.phase != "stage";
   const ReportStatus status = !ran                    ? ReportStatus::install_error
                               : trouble.limit.empty() ? ReportStatus::phase_error

@@ -9,11 +9,11 @@
 namespace walle::link {
 
 namespace {
-constexpr const char* kMemoryKind = "AGNT";
-constexpr uint16_t kMemoryVersion = 2;
+constexpr uint16_t kMemoryVersion = 3;
 // Of what one entry takes at least: texts' sizes and numbers.
 constexpr size_t kLeastTask = 4 + 4 + 3 * (4 + 4 + 4 + 4) + 1 + 4 + 4 + 1 + 1;
 constexpr size_t kLeastRefusal = 4 + 4;
+constexpr size_t kLeastTakenBack = 4 + 4 + 4 + 4 + 1;
 constexpr std::array<std::string_view, kStages> kStageNames{"none",       "fetching",  "trying",
                                                             "activating", "returning", "removing"};
 
@@ -62,10 +62,18 @@ bool AgentMemory::refused(const std::string& release, const std::string& digest)
   return std::ranges::find(refusals, Refusal{release, digest}) != refusals.end();
 }
 
-void AgentMemory::refuse(const std::string& release, const std::string& digest) {
-  if (refused(release, digest)) return;
+void AgentMemory::refuse(const std::string& task, const ChosenPackage& failed) {
+  whole = false;
+  take_back({failed.release, tasks[task].scenario, task, failed.version, TakenWhy::refused});
+  if (refused(failed.release, failed.digest)) return;
   if (refusals.size() >= kMostRefusals) refusals.erase(refusals.begin());
-  refusals.push_back({release, digest});
+  refusals.push_back({failed.release, failed.digest});
+}
+
+void AgentMemory::take_back(TakenBack what) {
+  std::erase_if(taken_back, [&](const TakenBack& before) { return before.task == what.task; });
+  if (taken_back.size() >= kMostRefusals) taken_back.erase(taken_back.begin());
+  taken_back.push_back(std::move(what));
 }
 
 std::string encode_memory(const AgentMemory& memory) {
@@ -74,6 +82,7 @@ std::string encode_memory(const AgentMemory& memory) {
   out.put(memory.epoch);
   out.put(memory.plan_time_s);
   out.put(memory.carried_out);
+  out.put(static_cast<uint8_t>(memory.whole));
   out.put(memory.report_seq);
   out.put(memory.lost_reports);
   out.put_count(memory.tasks.size());
@@ -85,6 +94,12 @@ std::string encode_memory(const AgentMemory& memory) {
   for (const Refusal& refusal : memory.refusals) {
     out.put_text(refusal.release);
     out.put_text(refusal.digest);
+  }
+  out.put_count(memory.taken_back.size());
+  for (const TakenBack& taken : memory.taken_back) {
+    for (const std::string* text : {&taken.release, &taken.scenario, &taken.task, &taken.version})
+      out.put_text(*text);
+    out.put(taken.why);
   }
   out.put_count(memory.reports.size());
   for (const std::string& report : memory.reports) out.put_text(report);
@@ -98,6 +113,7 @@ bool decode_memory(std::string_view bytes, AgentMemory& memory) {
   read.epoch = in.get<uint64_t>();
   read.plan_time_s = in.get<int64_t>();
   read.carried_out = in.get<uint32_t>();
+  read.whole = in.checked<uint8_t>(0, 1) != 0;
   read.report_seq = in.get<uint64_t>();
   read.lost_reports = in.get<uint64_t>();
   for (uint32_t left = in.count(kLeastTask); left > 0 && in.ok(); --left) {
@@ -110,10 +126,16 @@ bool decode_memory(std::string_view bytes, AgentMemory& memory) {
     std::string release(in.text());
     read.refusals.push_back({std::move(release), std::string(in.text())});
   }
+  for (uint32_t left = in.count(kLeastTakenBack); left > 0 && in.ok(); --left) {
+    TakenBack& taken = read.taken_back.emplace_back();
+    for (std::string* text : {&taken.release, &taken.scenario, &taken.task, &taken.version})
+      *text = in.text();
+    taken.why = in.checked(TakenWhy::halted, TakenWhy::refused);
+  }
   for (uint32_t left = in.count(sizeof(uint32_t)); left > 0 && in.ok(); --left)
     read.reports.emplace_back(in.text());
   if (!in.done() || read.tasks.size() > kMostManagedTasks || read.refusals.size() > kMostRefusals ||
-      read.reports.size() > kMostPendingReports)
+      read.taken_back.size() > kMostRefusals || read.reports.size() > kMostPendingReports)
     return false;
   memory = std::move(read);
   return true;

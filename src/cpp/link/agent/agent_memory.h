@@ -18,7 +18,7 @@ namespace walle::link {
 
 // Far above what a device has; they bound the file.
 inline constexpr size_t kMostManagedTasks = 4096;
-inline constexpr size_t kMostRefusals = 256;
+inline constexpr size_t kMostRefusals = 256;  // and as many that were taken back
 inline constexpr size_t kMostPendingReports = 256;
 
 // A package as a release named it.
@@ -76,15 +76,20 @@ struct AgentMemory {
   int64_t plan_time_s = 0;
   uint32_t carried_out = 0;  // Decision::digest of what was installed, or tried and turned down
   std::map<std::string, ManagedTask> tasks;
-  std::vector<Refusal> refusals;     // oldest first
-  std::vector<std::string> reports;  // packed, oldest first; few: a deque is 9 KB of code
-  uint64_t report_seq = 0;           // of the newest ever made
-  uint64_t lost_reports = 0;         // that found the queue full
+  bool whole = false;  // whether all that was decided then runs here, and did not only come to be tried
+  std::vector<Refusal> refusals;      // oldest first
+  std::vector<TakenBack> taken_back;  // one of a task, as long as the plan says so
+  std::vector<std::string> reports;   // packed, oldest first; few: a deque is 9 KB of code
+  uint64_t report_seq = 0;            // of the newest ever made
+  uint64_t lost_reports = 0;          // that found the queue full
 
   bool refused(const std::string& release, const std::string& digest) const;
-  void refuse(const std::string& release, const std::string& digest);
+  void refuse(const std::string& task, const ChosenPackage& failed);
+  void take_back(TakenBack what);
   friend bool operator==(const AgentMemory&, const AgentMemory&) = default;
 };
+
+inline constexpr const char* kMemoryKind = "AGNT";  // of the mirrored file
 
 std::string encode_memory(const AgentMemory& memory);
 // False for what encode_memory() does not write.

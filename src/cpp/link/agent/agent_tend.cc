@@ -66,7 +66,7 @@ void Agent::queue(AgentMemory& next, const std::string& name, const ChosenPackag
 }
 
 bool Agent::tend() {
-  trouble_.clear();
+  trouble_ = untold_;
   const auto note = [&](const Status& done) {
     if (!done.ok()) trouble_ = done.error().message();
   };
@@ -121,7 +121,7 @@ Status Agent::give_back(const HostedTask& hosted, const TaskTrouble& trouble) {
   base::log(base::LogLevel::warning,
             "task '" + hosted.name + "': version " + task.active.version + " failed (" + trouble.message +
                 "); " + (task.last_good.empty() ? "it is removed" : "back to " + task.last_good.version));
-  next.refuse(task.active.release, task.active.digest);
+  next.refuse(hosted.name, task.active);
   queue(next, hosted.name, task.active, ReportStatus::rolled_back, &trouble, &hosted);
   task.reported = Reported::fails;
   task.tries = 0;
@@ -156,15 +156,33 @@ Status Agent::finish_return(const std::string& name) {
 }
 
 Result<Fetched> Agent::post(const std::string& path, const std::string& body) {
-  HttpPost request{.url = options_.url + path, .content_type = "application/octet-stream", .body = body};
-  if (options_.signs) {
-    WALLE_ASSIGN(request.headers, options_.signs(path, body));
+  return tell("POST", path, body);
+}
+
+// What the device is and has carried out, for whoever counts: one that only pulls sends no reports.
+Status Agent::tell_profile() {
+  WALLE_ASSIGN(const Fetched reply, tell("GET", "/v1/device", encode_text(header())));
+  return reply.status == kHttpUnauthorized ? Status(unknown_device(options_.url)) : Status();
+}
+
+// Signed, and once more by the server's clock where it refuses this device's. `said` is the body of a POST,
+// and the device header of a GET.
+Result<Fetched> Agent::tell(const std::string& method, const std::string& path, const std::string& said) {
+  for (bool again = false;; again = true) {
+    HttpPost request{.url = options_.url + path, .content_type = "application/octet-stream", .body = said};
+    if (options_.signs) {
+      WALLE_ASSIGN(request.headers, options_.signs(method, path, said));
+    }
+    Result<Fetched> reply = Fetched();
+    if (method == "POST") {
+      reply = send(*transport_, request, kMostReplyBytes);
+    } else {
+      request.headers.push_back({std::string(kHeaderName), said});
+      reply = fetch(*transport_, request.url, kMostReplyBytes, std::move(request.headers));
+    }
+    const bool refused = reply.ok() && reply->status == kHttpUnauthorized && options_.signs && !again;
+    if (!refused || !options_.sets_clock || !options_.sets_clock(*transport_)) return reply;
   }
-  Result<Fetched> reply = send(*transport_, request, kMostReplyBytes);
-  const bool refused = reply.ok() && reply->status == kHttpUnauthorized && options_.signs;
-  if (!refused || !options_.sets_clock || !options_.sets_clock(*transport_)) return reply;
-  WALLE_ASSIGN(request.headers, options_.signs(path, body));
-  return send(*transport_, request, kMostReplyBytes);
 }
 
 Status Agent::send_reports() {

@@ -102,7 +102,8 @@ void AgentThread::tell() {
   status_.memory = agent_->memory();
   status_.trouble = agent_->trouble();
   if (status_.trouble.empty() && renewal_) status_.trouble = renewal_->trouble();
-  if (tended_) agent_->note(status_.error, status_.trouble);
+  // What ends because the process does is no trouble of anybody's.
+  if (tended_ && !thread_.stopping()) agent_->note(status_.error, status_.trouble);
   header_ = agent_->header();
 }
 

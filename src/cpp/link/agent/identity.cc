@@ -202,11 +202,7 @@ Status Identity::renew(Env& env, Transport& transport, const std::string& url, i
     WALLE_ASSIGN(request.headers, proof("POST", kPath, request.body, now_s));
     WALLE_ASSIGN(reply, send(transport, request, kMostEnrolBytes));
   }
-  if (reply.status == kHttpUnauthorized)
-    return network_error("a server that does not know this device", "one that it enrolled with",
-                         {"'", url, "'"},
-                         "look at the device's clock; a device that was removed, or whose certificate has "
-                         "expired, enrols again with a new code");
+  if (reply.status == kHttpUnauthorized) return unknown_device(url);
   WALLE_ASSIGN(const Enrolled said, read_enrolled(reply, *key_, url));
   if (said.device != device_) return bad_reply({"a certificate of '", said.device, "'"}, url);
   // Whom to believe, and where the broker is, stays as it was.

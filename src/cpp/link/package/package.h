@@ -16,6 +16,9 @@
 
 namespace walle::link {
 
+// Other versions are refused, not guessed at: a field that this build does not know might be the one that
+// forbids.
+inline constexpr uint32_t kManifestVersion = 1;
 // They bound what a manifest makes a device hold, and fetch.
 inline constexpr size_t kMostPackageBytes = size_t{1} << 20;  // of the manifest
 inline constexpr size_t kMostPackageFiles = 4096;

@@ -21,6 +21,10 @@ inline constexpr size_t kHeaderText = 48;  // base64url of it, which needs no pa
 inline constexpr std::string_view kHeaderName = "X-Walle";
 inline constexpr std::string_view kReplyName = "X-Walle-Up";  // with the plan's epoch, decimal
 
+// Flag: of the decision whose digest is `active` something does not run here - it failed, or there was no
+// place for it.
+inline constexpr uint8_t kPartly = 1;
+
 enum class Os : uint8_t { unknown, linux, android, ios, macos, windows };
 inline constexpr std::array<std::string_view, 6> kOsNames = {"unknown", "linux", "android",
                                                              "ios",     "macos", "windows"};
@@ -33,7 +37,7 @@ enum class HeaderField : uint8_t {
 inline constexpr size_t kHeaderFields = 8;
 
 struct DeviceHeader {
-  uint8_t flags = 0;  // none yet; readers pass over those they do not know
+  uint8_t flags = 0;  // kPartly; readers pass over those they do not know
   Os os = Os::unknown;
   uint8_t ram_class = 0;     // ram_class_of()
   uint32_t app = 0;          // name_hash()

@@ -31,6 +31,7 @@ class Plan {
   uint64_t epoch() const { return data_.epoch; }
   const std::vector<PlanRelease>& releases() const { return data_.releases; }
   const std::vector<PlanKill>& kills() const { return data_.kills; }
+  const std::vector<TakenBack>& taken_back() const { return data_.taken_back; }
   bool killed(std::string_view scenario, std::string_view task) const;
 
  private:

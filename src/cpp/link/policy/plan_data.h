@@ -1,9 +1,11 @@
 // PlanData: what a plan says, as values, and how much of it there may be.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "link/policy/ramp.h"
@@ -15,6 +17,7 @@ inline constexpr size_t kMostPlanBytes = 4'000'000;
 inline constexpr size_t kMostReleases = 2048;
 inline constexpr size_t kMostSegments = 4096;  // of all releases together
 inline constexpr size_t kMostKills = 2048;
+inline constexpr size_t kMostTakenBack = 2048;
 inline constexpr size_t kMostConditions = 24;  // of one segment: each field once, and buckets
 
 struct PlanSpan {
@@ -52,11 +55,25 @@ struct PlanKill {
   std::string task;
 };
 
+// Why a version was taken back. A plan says one of the first three; the others a device knows by itself.
+enum class TakenWhy : uint8_t { halted, guard, rolled_back, killed, refused };
+inline constexpr std::array<std::string_view, 5> kTakenWhyNames = {"halted", "guard", "rolled_back", "killed",
+                                                                   "refused"};
+
+// A version that a device had, and has no more.
+struct TakenBack {
+  std::string release, scenario, task, version;
+  TakenWhy why = TakenWhy::halted;
+
+  friend bool operator==(const TakenBack&, const TakenBack&) = default;
+};
+
 // What a plan says.
 struct PlanData {
   uint64_t epoch = 0;
   std::vector<PlanRelease> releases;
   std::vector<PlanKill> kills;
+  std::vector<TakenBack> taken_back;  // for who asks why; nothing is decided by it
 };
 
 }  // namespace walle::link

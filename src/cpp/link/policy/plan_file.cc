@@ -29,6 +29,11 @@ Status check_plan_name(NameKind kind, std::string_view name) {
   return base::check_name(kind, name, "plan", base::ErrorGroup::model);
 }
 
+Status check_task(std::string_view scenario, std::string_view task) {
+  WALLE_TRY(check_plan_name(NameKind::scenario, scenario));
+  return check_plan_name(NameKind::task, task);
+}
+
 Status check_path(const PlanRelease& r) {
   const std::string expected = base::package_path(r.scenario, r.task, r.version);
   if (r.path == expected) return {};
@@ -81,8 +86,7 @@ Status check_segment(const PlanSegment& segment, const std::string& id) {
 
 Status check_release(const PlanRelease& r) {
   WALLE_TRY(check_plan_name(NameKind::release, r.id));
-  WALLE_TRY(check_plan_name(NameKind::scenario, r.scenario));
-  WALLE_TRY(check_plan_name(NameKind::task, r.task));
+  WALLE_TRY(check_task(r.scenario, r.task));
   WALLE_TRY(check_plan_name(NameKind::version, r.version));
   WALLE_TRY(check_path(r));
   if (r.sha256.size() != kDigestBytes)
@@ -93,6 +97,15 @@ Status check_release(const PlanRelease& r) {
   if (r.ramp) WALLE_TRY(check_ramp(*r.ramp, r.id));
   for (const PlanSegment& s : r.segments) WALLE_TRY(check_segment(s, r.id));
   return {};
+}
+
+Status check_taken_back(const TakenBack& t) {
+  WALLE_TRY(check_plan_name(NameKind::release, t.release));
+  WALLE_TRY(check_task(t.scenario, t.task));
+  WALLE_TRY(check_plan_name(NameKind::version, t.version));
+  if (t.why <= TakenWhy::rolled_back) return {};
+  return bad_plan({"why ", static_cast<int>(t.why), " of release '", t.release, "', which was taken back"},
+                  "0..2");
 }
 
 // What no release can be asked alone.
@@ -117,17 +130,17 @@ Status check_together(const PlanData& plan) {
     segments += std::max<size_t>(r.segments.size(), 1);
   }
   if (segments > kMostSegments) return bad_plan({segments, " segments"}, {"at most ", kMostSegments});
-  for (const PlanKill& k : plan.kills) {
-    WALLE_TRY(check_plan_name(NameKind::scenario, k.scenario));
-    WALLE_TRY(check_plan_name(NameKind::task, k.task));
-  }
+  for (const PlanKill& k : plan.kills) WALLE_TRY(check_task(k.scenario, k.task));
+  for (const TakenBack& t : plan.taken_back) WALLE_TRY(check_taken_back(t));
   return {};
 }
 
 Status check_plan(const PlanData& plan) {
-  if (plan.releases.size() > kMostReleases || plan.kills.size() > kMostKills)
-    return bad_plan({plan.releases.size(), " releases and ", plan.kills.size(), " kills"},
-                    {"at most ", kMostReleases, " and ", kMostKills});
+  if (plan.releases.size() > kMostReleases || plan.kills.size() > kMostKills ||
+      plan.taken_back.size() > kMostTakenBack)
+    return bad_plan({plan.releases.size(), " releases, ", plan.kills.size(), " kills and ",
+                     plan.taken_back.size(), " taken back"},
+                    {"at most ", kMostReleases, ", ", kMostKills, " and ", kMostTakenBack});
   for (const PlanRelease& r : plan.releases) WALLE_TRY(check_release(r));
   return check_together(plan);
 }
@@ -214,6 +227,15 @@ Result<PlanData> parse(std::string_view bytes) {
     for (size_t i = 0; i < in.kills()->size() && reader.ok(); ++i) {
       const fb::PlanKill& k = *in.kills()->Get(static_cast<uint32_t>(i));
       out.kills.push_back({.scenario = reader.text(k.scenario()), .task = reader.text(k.task())});
+    }
+  if (in.taken_back())
+    for (size_t i = 0; i < in.taken_back()->size() && reader.ok(); ++i) {
+      const fb::PlanTakenBack& t = *in.taken_back()->Get(static_cast<uint32_t>(i));
+      out.taken_back.push_back({.release = reader.text(t.release()),
+                                .scenario = reader.text(t.scenario()),
+                                .task = reader.text(t.task()),
+                                .version = reader.text(t.version()),
+                                .why = static_cast<TakenWhy>(t.why())});
     }
   if (!reader.ok()) return bad_plan("a plan whose parts name the same bytes", "each part by itself");
   return out;

@@ -18,7 +18,13 @@ class Writer {
     Tables<fb::PlanKill> kills;
     for (const PlanKill& k : data.kills)
       kills.push_back(fb::CreatePlanKillDirect(out_, k.scenario.c_str(), k.task.c_str()));
-    fb::FinishPlanBuffer(out_, fb::CreatePlanDirect(out_, kPlanVersion, data.epoch, &releases, &kills));
+    Tables<fb::PlanTakenBack> taken_back;
+    for (const TakenBack& t : data.taken_back)
+      taken_back.push_back(fb::CreatePlanTakenBackDirect(out_, t.release.c_str(), t.scenario.c_str(),
+                                                         t.task.c_str(), t.version.c_str(),
+                                                         static_cast<uint8_t>(t.why)));
+    fb::FinishPlanBuffer(
+        out_, fb::CreatePlanDirect(out_, kPlanVersion, data.epoch, &releases, &kills, &taken_back));
     return {reinterpret_cast<const char*>(out_.GetBufferPointer()), out_.GetSize()};
   }
 

@@ -9,9 +9,7 @@
 namespace walle::link {
 
 namespace {
-constexpr std::string_view kAnswerMagic = "WTQ";
 constexpr std::string_view kMarksMagic = "WTG";
-constexpr uint8_t kAnswerVersion = 1;
 // What one takes at least, for counts that are read from bytes.
 constexpr size_t kLeastRow = 1, kLeastCell = 2, kLeastMark = 2;
 
@@ -23,20 +21,6 @@ Error damaged(Text what) {
 void put_text(base::ByteWriter& out, std::string_view text) {
   out.put_varint(text.size());
   out.put_bytes(text);
-}
-
-// The type's number and one more: 0 is an absent value.
-void put_cell(base::ByteWriter& out, const AnswerCell& cell) {
-  const Cell value = cell.value.cell();
-  put_text(out, cell.column);
-  out.put(static_cast<uint8_t>(value.present ? 1 + static_cast<int>(value.type) : 0));
-  if (!value.present) return;
-  if (tensor::has_bytes(value.type))
-    put_text(out, value.text);
-  else if (value.type == ColumnType::real)
-    out.put(value.d);
-  else
-    out.put(value.i);
 }
 
 // Reads until something is wrong; then ok() is false, and all that it gives is empty.
@@ -95,32 +79,6 @@ std::optional<std::string_view> checked(std::string_view bytes) {
   return content;
 }
 }  // namespace
-
-Result<std::string> pack_answer(const Answer& answer) {
-  base::ByteWriter out;
-  out.put_bytes(kAnswerMagic);
-  out.put(kAnswerVersion);
-  put_text(out, answer.stream);
-  out.put_varint(answer.seq);
-  out.put_varint(answer.number);
-  out.put_varint(answer.after);
-  put_text(out, answer.task);
-  put_text(out, answer.error);
-  out.put_varint(answer.rows.size());
-  bool fits = answer.rows.size() <= kMostAnswerRows && answer.error.size() <= kMostAnswerError;
-  for (const AnswerRow& row : answer.rows) {
-    out.put_varint(row.size());
-    fits = fits && row.size() <= kMostAnswerColumns;
-    for (const AnswerCell& cell : row) put_cell(out, cell);
-  }
-  out.put_checksum();
-  std::string bytes = out.take();
-  if (!fits || bytes.size() > kMostAnswerBytes)
-    return argument_error({"an answer of ", answer.rows.size(), " rows, ", bytes.size(), " bytes"},
-                          "at most 1,024 rows of 256 columns, 262,144 bytes in all",
-                          {"task '", answer.task, "'"}, "return fewer or smaller rows");
-  return bytes;
-}
 
 Result<Answer> read_answer(std::string_view bytes) {
   const std::optional<std::string_view> content = checked(bytes);

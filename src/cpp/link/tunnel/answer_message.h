@@ -13,6 +13,8 @@
 namespace walle::link {
 
 // Rows of one answer, columns of a row; bytes of what is said of a failure.
+inline constexpr std::string_view kAnswerMagic = "WTQ";
+inline constexpr uint8_t kAnswerVersion = 1;
 inline constexpr size_t kMostAnswerRows = 1024;
 inline constexpr size_t kMostAnswerColumns = 256;
 inline constexpr size_t kMostAnswerError = 2000;

@@ -6,6 +6,7 @@ from typing import TypedDict
 _Condition = tuple[int, int, Sequence[tuple[int, int]]]  # field, salt, spans
 _Ramp = tuple[int, int, int, int, int, int]
 _Release = tuple[str, str, str, str, str, bytes, int, Sequence[Sequence[_Condition]], _Ramp | None, bytes]
+_TakenBack = tuple[str, str, str, str, int]  # release, scenario, task, version, index in TAKEN_BACK
 _Report = tuple[int, str, str, str, str, bool, int, str, str, str, int, int, int, int]
 
 WHOLE: int
@@ -14,6 +15,8 @@ RAM_STEP_MB: int
 FIELDS: Sequence[tuple[str, int]]
 OS_NAMES: Sequence[str]
 REPORT_STATUSES: Sequence[str]
+TAKEN_BACK: Sequence[str]
+PARTLY: int
 HEADER: str
 REPLY: str
 
@@ -49,7 +52,12 @@ def profile_header(
     epoch: int = 0,
 ) -> str: ...
 def header_fields(text: str) -> dict[str, int]: ...
-def write_plan(epoch: int, releases: Sequence[_Release], kills: Sequence[tuple[str, str]]) -> bytes: ...
+def write_plan(
+    epoch: int,
+    releases: Sequence[_Release],
+    kills: Sequence[tuple[str, str]],
+    taken_back: Sequence[_TakenBack] = (),
+) -> bytes: ...
 def write_reports(reports: Sequence[_Report]) -> bytes: ...
 def read_reports(data: bytes) -> list[_Report]: ...
 
@@ -63,6 +71,8 @@ class Plan:
     def releases(self) -> list[_PlanRelease]: ...
     @property
     def kills(self) -> list[tuple[str, str]]: ...
+    @property
+    def taken_back(self) -> list[_TakenBack]: ...
     def decide(self, header: str, now_s: int) -> tuple[int, list[tuple[str | None, str | None, bool]]]:
         """(digest, [(release that runs, gray release it is counted for, whether as control)])."""
     def check(self, header: str, now_s: int) -> int:

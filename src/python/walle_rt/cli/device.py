@@ -11,7 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from ..device import CloudState, Device, TaskResult
+from ..device._cloud import taken_back_in
 from ..errors import ArgumentError, Error, ResourceError
+from ..link._why import WORDS
 from ..task._events import Line, open_events
 from .console import emit_json, out, size_text
 from .exits import command
@@ -202,6 +204,7 @@ def _status(device: Device, verify: bool = False) -> dict[str, Any]:
         "facts": device.facts,
         "consents": device.consents,
         "server": _of_server(device.path),
+        "taken_back": [dataclasses.asdict(each) for each in taken_back_in(device.path)],
     }
 
 
@@ -221,6 +224,10 @@ def _show(report: dict[str, Any]) -> None:
             out.print(f"  server, {'last pull' if what == 'error' else 'reports'}: {text}")
     for name, info in report["tasks"].items():
         out.print(f"  {name} {info['version']}: {_state(info)}")
+    for each in report["taken_back"]:
+        out.print(
+            f"  {each['task']} {each['version']} was taken back: {WORDS[each['why']]} ({each['release']})"
+        )
     for name, table in report["tables"].items():
         out.print(f"  table {name}: {table['rows']} rows")
     for loss in report["losses"]:

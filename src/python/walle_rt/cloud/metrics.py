@@ -28,6 +28,9 @@ WEBHOOKS = Counter(
     "walle_webhooks_total", "Events: delivered, failed, dropped.", ["outcome"], registry=REGISTRY
 )
 LIMITED = Counter("walle_reports_limited_total", "Batches of devices that send too many.", registry=REGISTRY)
+PROFILES_DROPPED = Counter(
+    "walle_profiles_dropped_total", "Profiles of devices that nobody came to look at.", registry=REGISTRY
+)
 EPOCH = Gauge("walle_epoch", "Number of the plan that is out.", registry=REGISTRY)
 RELEASES = Gauge("walle_releases", "Releases by state.", ["state"], registry=REGISTRY)
 LOOP_SECONDS = Histogram(

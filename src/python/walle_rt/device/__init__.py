@@ -13,7 +13,7 @@ twice.
 """
 
 from ..table import ColumnType, Rows
-from ._cloud import CloudState, CloudStep, CloudTask, Transport
+from ._cloud import CloudState, CloudStep, CloudTask, TakenBack, Transport
 from ._device import Device
 from ._info import (
     DeviceStats,
@@ -44,6 +44,7 @@ __all__ = [
     "OutboxStream",
     "Results",
     "Rows",
+    "TakenBack",
     "TaskFailure",
     "TaskInfo",
     "TaskResult",

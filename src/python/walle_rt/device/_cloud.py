@@ -79,6 +79,29 @@ class CloudStep:
 
 
 @dataclass(frozen=True)
+class TakenBack:
+    """A version that a device had and has no more.
+
+    Attributes:
+        task: its name.
+        version: that ran here, or was to.
+        release: that it came by, or that was taken back.
+        why: halted (by an operator), guard (by the release's guard), rolled_back, killed, or refused (it
+            failed here).
+    """
+
+    task: str
+    version: str
+    release: str
+    why: str
+
+
+def taken_back_in(folder: Path) -> tuple[TakenBack, ...]:
+    """What was taken back from the device whose folder this is, as its newest plan said; nobody is asked."""
+    return tuple(TakenBack(*each) for each in _core.device.taken_back(str(folder)) or ())
+
+
+@dataclass(frozen=True)
 class CloudState:
     """How a device stands with its server.
 
@@ -93,6 +116,7 @@ class CloudState:
         trouble: what keeps reports from being sent, or a version from being taken back; "".
         tasks: that the plan manages, by name.
         steps: of the newest pull.
+        taken_back: versions that the device had and has no more, one of a task, as long as the plan says so.
         pending_reports: that the server has not got yet.
         lost_reports: that found the queue full, or were refused.
     """
@@ -107,6 +131,7 @@ class CloudState:
     trouble: str
     tasks: dict[str, CloudTask]
     steps: tuple[CloudStep, ...]
+    taken_back: tuple[TakenBack, ...]
     pending_reports: int
     lost_reports: int
 
@@ -117,6 +142,7 @@ def state_of(fields: dict[str, Any]) -> CloudState:
     fields["pulled_at"] = fields.pop("pulled_at_us") / 1e6
     fields["tasks"] = {task[0]: CloudTask(*task) for task in fields["tasks"]}
     fields["steps"] = tuple(CloudStep(*step) for step in fields["steps"])
+    fields["taken_back"] = tuple(TakenBack(*each) for each in fields["taken_back"])
     return CloudState(**fields)
 
 

@@ -24,7 +24,9 @@ AgentMemory some_memory() {
   task.reported = Reported::fails;
   out.tasks["rank"] = task;
   out.tasks["cart"] = {};
-  out.refuse("r2", std::string(64, 'd'));
+  out.refuse("rank", {std::string(64, 'd'), "1.1.0", "r2", ""});
+  out.take_back({"r3", "shop", "cart", "2.0.0", TakenWhy::guard});
+  out.whole = true;
   out.reports = {"one", "two"};
   out.report_seq = 12;
   out.lost_reports = 1;
@@ -60,8 +62,13 @@ TEST(AgentMemory, ReadsNothingThatItDoesNotWrite) {
 
 TEST(AgentMemory, KeepsSoManyRefusalsTheNewest) {
   AgentMemory memory;
-  for (size_t i = 0; i <= kMostRefusals; ++i) memory.refuse("r" + std::to_string(i), "d");
+  for (size_t i = 0; i <= kMostRefusals; ++i) {
+    const std::string number = std::to_string(i);
+    memory.refuse("task" + number, {"d", "1.0.0", "r" + number, ""});
+  }
   EXPECT_EQ(memory.refusals.size(), kMostRefusals);
+  EXPECT_EQ(memory.taken_back.size(), kMostRefusals);
+  EXPECT_EQ(memory.taken_back.front().task, "task1");
   EXPECT_FALSE(memory.refused("r0", "d"));
   EXPECT_TRUE(memory.refused("r1", "d"));
   EXPECT_FALSE(memory.refused("r1", "e")) << "both count";

@@ -217,9 +217,9 @@ TEST_F(Agents, AVersionThatIsSetAsideGivesWayToTheLastGoodOne) {
 }
 
 // Whether the device had the older one before or not.
-class TakenBack : public Agents, public testing::WithParamInterface<bool> {};
+class AfterAHalt : public Agents, public testing::WithParamInterface<bool> {};
 
-TEST_P(TakenBack, AVersionDoesNotComeBackByItself) {
+TEST_P(AfterAHalt, AVersionDoesNotComeBackByItself) {
   const PlanRelease good = publish("1.0.0"), bad = publish("1.1.0");
   if (GetParam()) {
     direct({good});
@@ -240,7 +240,7 @@ TEST_P(TakenBack, AVersionDoesNotComeBackByItself) {
   EXPECT_EQ(host->version("rank"), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(, TakenBack, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(, AfterAHalt, testing::Bool());
 
 TEST_F(Agents, AProcessThatDiesInItThreeTimesIsACrashLoop) {
   direct({publish("1.0.0")});
@@ -369,7 +369,7 @@ TEST_F(Agents, ASignatureThatIsRefusedIsMadeOnceMoreByAnotherClock) {
   restart();
   int asked = 0;
   AgentOptions told = options();
-  told.signs = [&](const std::string&, std::string_view) {
+  told.signs = [&](const std::string&, const std::string&, std::string_view) {
     return std::vector<HttpHeader>{{"Authorization", std::to_string(asked)}};
   };
   told.sets_clock = [&](Transport&) {

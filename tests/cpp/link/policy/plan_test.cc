@@ -17,7 +17,8 @@ PlanData good_plan() {
   gray.segments[0].conditions.push_back({.field = kBucketField, .salt = 99, .spans = {{0, 1000}}});
   return {.epoch = uint64_t{1} << 40,
           .releases = {gray, release_of_task("rank", "rank-1")},
-          .kills = {{"shop", "old"}}};
+          .kills = {{"shop", "old"}},
+          .taken_back = {{"rank-0", "shop", "rank", "3.0.0", TakenWhy::guard}}};
 }
 
 TEST(Plan, OtherParametersAreOtherContent) {
@@ -56,6 +57,7 @@ TEST(Plan, ComesBackAsItWasWritten) {
   EXPECT_EQ(r.segments[0].conditions[1].salt, 99u);
   EXPECT_FALSE(plan->releases()[1].ramp);
   EXPECT_TRUE(plan->killed("shop", "old"));
+  EXPECT_EQ(plan->taken_back(), data.taken_back);
   // Moved plans answer as before: the table points into nothing that moved.
   const Plan moved = std::move(*Plan::read(*bytes));
   EXPECT_EQ(decide(moved, {.bucket = 1}, 100).choices.size(), 1u);
@@ -99,6 +101,12 @@ TEST(Plan, RefusesWhatMeansNothing) {
            d.releases[0].segments[0].conditions.push_back({.field = kBucketField, .salt = salt});
        }},
       {"scenario ''", [](PlanData& d) { d.kills[0].scenario = ""; }},
+      {"release ''", [](PlanData& d) { d.taken_back[0].release = ""; }},
+      {"scenario ''", [](PlanData& d) { d.taken_back[0].scenario = ""; }},
+      {"task ''", [](PlanData& d) { d.taken_back[0].task = ""; }},
+      {"version ''", [](PlanData& d) { d.taken_back[0].version = ""; }},
+      {"why 3", [](PlanData& d) { d.taken_back[0].why = TakenWhy::killed; }},
+      {"2049 taken back", [](PlanData& d) { d.taken_back.assign(kMostTakenBack + 1, d.taken_back[0]); }},
       {"2049 releases",
        [](PlanData& d) {
          while (d.releases.size() < kMostReleases + 1) d.releases.push_back(d.releases[1]);

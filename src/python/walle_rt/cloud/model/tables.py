@@ -209,7 +209,10 @@ class Device(Base):
 
 
 class Running(Base):
-    """The version of a task that a device has told of last; "" where it gave one up. A row for each task."""
+    """The version of a task that a device has told of last; "" where it gave one up. A row for each task.
+
+    ``before`` is the version that ran before this one.
+    """
 
     __tablename__ = "running"
     __table_args__ = (Index("running_by_version", "scenario", "task", "version"),)
@@ -217,6 +220,7 @@ class Running(Base):
     scenario: Mapped[str] = mapped_column(_SCENARIO, primary_key=True)
     task: Mapped[str] = mapped_column(_TASK, primary_key=True)
     version: Mapped[str] = mapped_column(_VERSION)
+    before: Mapped[str | None] = mapped_column(_VERSION)
     at: Mapped[float] = mapped_column(Double)
 
 
@@ -251,6 +255,16 @@ class EnrolmentCode(Base):
     created: Mapped[float] = mapped_column(Double)
     expires: Mapped[float] = mapped_column(Double)
     device: Mapped[str | None] = mapped_column(_DEVICE)  # who took it
+
+
+class WebhookEvent(Base):
+    """Something that the webhook has to tell and has not told yet, oldest first."""
+
+    __tablename__ = "webhook_events"
+    n: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    id: Mapped[str] = mapped_column(String(64), unique=True)  # as receivers know it, also when it comes again
+    kind: Mapped[str] = mapped_column(String(64))
+    body: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class Lease(Base):

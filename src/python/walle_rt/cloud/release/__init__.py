@@ -12,12 +12,14 @@ docs/concepts/release.md tells how it fits together, docs/reference/release-poli
 from ..._core.policy import Plan
 from .controller import Controller
 from .named import NAMING, behind, named
+from .plan import write_plan
 from .policy import Policy
 from .preview import Change, Preview
 from .ramp import Guard, Ramp
-from .release import LIVE, Package, Params, Release, State, Wish, read_wish, write_plan
+from .release import LIVE, Package, Params, Release, State, Wish, read_wish
 from .reports import Report, pack_reports, unpack_reports
 from .store import Store
+from .taken_back import Why, taken_back
 from .trial import Claim, Counts, Trial
 
 __all__ = [
@@ -39,11 +41,13 @@ __all__ = [
     "State",
     "Store",
     "Trial",
+    "Why",
     "Wish",
     "behind",
     "named",
     "pack_reports",
     "read_wish",
+    "taken_back",
     "unpack_reports",
     "write_plan",
 ]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...errors import ArgumentError
 from .named import behind
 from .release import LIVE, Release, State
+from .taken_back import Why
 
 # What an operator may do with a release, in which states.
 ALLOWED: dict[str, tuple[State, ...]] = {
@@ -48,7 +49,11 @@ def after_act(
         return (release.moved(State.GRAY, reason, ramp=rest, started_s=int(now_s)),)
     if act == "rollback":
         return _rolled_back(release, releases, now_s, reason)
-    return (release.moved(State.FULL if act == "full" else State.HALTED, reason),)
+    if act == "full":
+        return (release.moved(State.FULL, reason),)
+    # A draft was in no plan.
+    taken = str(Why.HALTED) if release.state != State.DRAFT else ""
+    return (release.moved(State.HALTED, reason, taken=taken),)
 
 
 def of_task(release: Release, releases: Iterable[Release]) -> list[Release]:
@@ -114,8 +119,9 @@ def _rolled_back(
         created_s=int(now_s),
         reason=reason,
         replaces=release.id,
+        taken="",
     )
-    return release.moved(State.ROLLED_BACK, reason), made
+    return release.moved(State.ROLLED_BACK, reason, taken=str(Why.ROLLED_BACK)), made
 
 
 def _refused(given: str, expected: str, act: str, next_step: str = "") -> ArgumentError:

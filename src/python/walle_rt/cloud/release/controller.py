@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from ...errors import ArgumentError
 from .acts import ALLOWED, after_act, of_task
 from .named import behind
+from .plan import write_plan
 from .policy import Policy
 from .preview import Preview, Standing, previewed
-from .release import LIVE, Package, Release, State, Wish, write_plan
+from .release import LIVE, Package, Release, State, Wish
 from .reports import Report
 from .store import Detail, Store
+from .taken_back import Why, taken_back
 from .trial import Claim, Trial
 
 # The actors of what the controller does by itself.
@@ -63,7 +65,7 @@ class Controller:
         """The plan of this epoch (docs/reference/formats/plan.md), to be signed as ``director/plan.wale``."""
         epoch = self.epoch
         if self._plan is None or self._plan[0] != epoch:
-            self._plan = (epoch, write_plan(epoch, list(self._releases.values()), list(self._kills)))
+            self._plan = (epoch, write_plan(epoch, self._releases.values(), self._kills))
         return self._plan[1]
 
     def releases(self) -> list[Release]:
@@ -93,6 +95,13 @@ class Controller:
     def behind(self, release_id: str) -> Release | None:
         """What a rollback of this one goes back to; None where nothing before it was full."""
         return behind(self.release(release_id), self._releases.values())
+
+    def why_taken_back(self, scenario: str, task: str, version: str) -> tuple[str, str]:
+        """(why, release) of a version that devices are told to have no more; ("", "") of any other."""
+        for release in taken_back(self._releases.values()):
+            if release.task_key == (scenario, task) and release.package.version == version:
+                return release.taken, release.id
+        return (str(Why.KILLED), "") if (scenario, task) in self._kills else ("", "")
 
     def kills(self) -> list[tuple[str, str]]:
         """(scenario, task) of all that is killed."""
@@ -372,7 +381,8 @@ class Controller:
             f"{control.bad} of {control.good + control.bad} in the control cohort"
         )
         detail: Detail = {"exposed": treated.claimed, "outstanding": trial.outstanding()}
-        self._move(trial.release.moved(State.HALTED, reason), GUARD, "halt", now_s, detail)
+        halted = trial.release.moved(State.HALTED, reason, taken=str(Why.GUARD))
+        self._move(halted, GUARD, "halt", now_s, detail)
 
     def _note(self, now_s: float, actor: str, act: str, subject: str, detail: Detail) -> None:
         self._last_actor = actor

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Any
 
 from ..._core import names
-from ..._core import policy as native
 from ..._core.task import pack_params
 from ...errors import ArgumentError
 from ...task._mistakes import nearest
@@ -94,6 +93,7 @@ class Release:
     reason: str = ""  # why it stands where it stands
     replaces: str = ""  # of a rollback: the release it takes back
     params: Params = field(default_factory=dict)  # that it sets of the task's walle.params
+    taken: str = ""  # of one that devices had and that was taken back: why, as `taken_back.Why` says
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -120,6 +120,11 @@ class Release:
     def content(self) -> tuple[str, Params]:
         """What a device that has it runs: releases with the same one differ in whom they are for."""
         return self.package.sha256, self.params
+
+    @property
+    def task_key(self) -> tuple[str, str]:
+        """(scenario, task)."""
+        return self.package.scenario, self.package.task
 
     @property
     def gray(self) -> bool:
@@ -248,10 +253,3 @@ def read_wish(text: str, named: Mapping[str, str] | None = None) -> Wish:
         guard=_table(given, "guard", _GUARD_KEYS, Guard),
         params=_params(given),
     )
-
-
-def write_plan(epoch: int, releases: list[Release], kills: list[tuple[str, str]]) -> bytes:
-    """The plan of live releases: those of a task behind each other, newest first."""
-    live = [r for r in releases if r.state in LIVE]
-    live.sort(key=lambda r: (r.package.scenario, r.package.task, -r.number))
-    return native.write_plan(epoch, [r.native() for r in live], sorted(kills))

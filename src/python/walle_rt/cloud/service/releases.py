@@ -42,6 +42,7 @@ from ..release import (
 from . import adoption
 from .catalogue import PublishedPackages, find_version
 from .listing import list_again
+from .profiles import Profiles, words
 from .rates import Rates
 from .release_store import DatabaseStore
 from .state import ServerState
@@ -71,10 +72,11 @@ class ReleaseService:
         self._lock = threading.RLock()
         self._drawn: dict[str, float] = {}
         self._urgent = False
-        # Actor, act, subject, detail of what was done, when it is durable.
-        self.on_act: Callable[[str, str, str, Mapping[str, Any]], None] = lambda *_: None
+        # Actor, act, subject, detail of what is done, and the transaction that it is done in.
+        self.on_act: Callable[[Session, str, str, str, Mapping[str, Any]], None] = lambda *_: None
         self._out: tuple[int, Any] | None = None  # the plan that is signed, to look devices up in
         self._rest = Rates(_REST, _REST / 60)
+        self.profiles = Profiles()
         self._words: dict[adoption.Word, str] = {}  # of the batches that are being stored
         self._adopted_h = -1
         self._load()
@@ -258,6 +260,11 @@ class ReleaseService:
             found.setdefault(version, []).append((now, float(count)))
         return found
 
+    def why_taken_back(self, scenario: str, task: str, version: str) -> tuple[str, str]:
+        """(why, release) of a version that devices are told to have no more; ("", "") of any other."""
+        with self._lock:
+            return self._controller.why_taken_back(scenario, task, version)
+
     def _package(self, number: str) -> Package:
         with self._lock:
             return self._controller.release(number).package
@@ -370,10 +377,22 @@ class ReleaseService:
             if self._adopted_h != (hour := int(now // adoption.EVERY_S)):
                 adoption.draw(self._session, now)
                 self._adopted_h = hour
+            self._count_profiles(now)
         self._sign()
         states = Count(str(release.state) for release in self._controller.releases())
         for state in State:
             metrics.RELEASES.labels(str(state)).set(states.get(str(state), 0))
+
+    def _count_profiles(self, now: float) -> None:
+        """By the plan that is out."""
+        if self._out is not None and (told := self.profiles.take()):
+            given = (
+                self._session,
+                self._out[1],
+                told,
+                lambda number: self._controller.release(number).package,
+            )
+            adoption.note(self._session, words(*given, now), now)
 
     def _draw(self, now: float) -> None:
         for release in self._controller.releases():
@@ -432,8 +451,8 @@ class ReleaseService:
                     self._store.leave()
                     if self._store.raised:
                         session.add(self._new_epoch(by, now))
-                for noted in self._store.noted:
-                    self.on_act(*noted)
+                    for noted in self._store.noted:
+                        self.on_act(session, *noted)
             except Error:
                 if self._store.raised:
                     self._load()

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from .. import metrics
 from ..sink import Maintenance, read_limits
 from .catalogue import PublishedPackages
@@ -22,7 +24,8 @@ from .state import ServerState, Settings
 from .troubles import Troubles
 from .tunnel_end import TunnelEnd, open_tunnel
 from .watch import Watch
-from .webhook import Event, Webhook, read_url, secret_of
+from .webhook import Webhook, read_url, secret_of
+from .webhook_queue import Event, WebhookQueue
 
 _SWEEP_S = 60.0
 _RENEW_S = 3600.0
@@ -47,8 +50,9 @@ class Server(ServerState):
         self.inbox = Inbox(*given, self.lane, self.troubles)
         folder = settings.folder
         self.webhook: Webhook | None = None
+        self._events = WebhookQueue(self.database)
         if url := read_url(folder / "webhook.toml"):
-            self.webhook = Webhook(url, secret_of(folder / "keys" / "webhook.secret"), now)
+            self.webhook = Webhook(url, secret_of(folder / "keys" / "webhook.secret"), self._events, now)
         self.watch = Watch(self._tell_webhook, now)
         self.releases.on_act = self.watch.act
         self.maintenance = Maintenance(folder / "features.db", read_limits(folder / "retention.toml"))
@@ -77,6 +81,8 @@ class Server(ServerState):
         self.expiries.look()
         self.watch.expiries(self.expiries.found)
         self.watch.disk(self.reserve.low())
+        if self.webhook is not None:
+            self.webhook.wake()
         with self._seen_lock:
             seen, self._seen = self._seen, {}
         if seen:
@@ -113,9 +119,15 @@ class Server(ServerState):
             self._renewed_at = now
             self.tunnel.renew_certificates(self.utc())
 
-    def _tell_webhook(self, event: Event) -> None:
-        if self.webhook is not None:
-            self.webhook.tell(event)
+    def _tell_webhook(self, event: Event, session: Session | None) -> None:
+        if self.webhook is None:
+            return
+        if session is not None:  # the webhook is woken by the next turn, when this is durable
+            self._events.add(session, event)
+        else:
+            with self.database.writing() as own:
+                self._events.add(own, event)
+            self.webhook.wake()
 
     def saw(self, device: str) -> None:
         """A device was heard of."""

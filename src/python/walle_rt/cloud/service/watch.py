@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from .expiry import Countdown
-from .webhook import Event
+from .webhook_queue import Event
 
 GUARD = "guard"
 SILENT_S = 60.0  # without a broker, after which the sink lags
@@ -14,15 +16,18 @@ SILENT_S = 60.0  # without a broker, after which the sink lags
 _ACTS = {"halt": "release.halt", "kill": "release.kill", "roll back": "release.rollback"}
 
 
+Tell = Callable[[Event, Session | None], None]
+
+
 class Watch:
     """Compares what is with what was at the last look. One thread, but ``act``, which any may call.
 
     Args:
-        tell: takes an event; must not wait.
+        tell: takes an event, and the transaction that it is to be durable with; None: one of its own.
         now: seconds since 1970.
     """
 
-    def __init__(self, tell: Callable[[Event], None], now: Callable[[], float]) -> None:
+    def __init__(self, tell: Tell, now: Callable[[], float]) -> None:
         """Nothing was wrong."""
         self._tell, self._now = tell, now
         self._full, self._lags = False, False
@@ -30,8 +35,8 @@ class Watch:
         self._connected_at = now()
         self._failed = 0
 
-    def act(self, actor: str, act: str, subject: str, detail: Mapping[str, Any]) -> None:
-        """Something was done to a release, durably."""
+    def act(self, session: Session, actor: str, act: str, subject: str, detail: Mapping[str, Any]) -> None:
+        """Something is done to a release in this transaction."""
         kind = _ACTS.get(act)
         if kind is None:
             return
@@ -42,6 +47,7 @@ class Watch:
             subject,
             f"{'the guard' if by_guard else actor}: {act} of {subject}{why}",
             {"by": actor, **detail},
+            session,
         )
 
     def disk(self, low: bool) -> None:
@@ -75,5 +81,7 @@ class Watch:
             self._lags = False
             self._say("sink.caught-up", "", "the sink stores again", {})
 
-    def _say(self, kind: str, subject: str, text: str, detail: Mapping[str, Any]) -> None:
-        self._tell(Event(kind, subject, text, self._now(), detail))
+    def _say(
+        self, kind: str, subject: str, text: str, detail: Mapping[str, Any], session: Session | None = None
+    ) -> None:
+        self._tell(Event(kind, subject, text, self._now(), detail), session)

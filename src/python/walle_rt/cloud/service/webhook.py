@@ -1,9 +1,8 @@
 """Webhook: what an operator must know, sent to a URL as signed JSON, from a thread of its own.
 
 Signed as Standard Webhooks (standardwebhooks.com) has it: ``webhook-id``, ``webhook-timestamp`` and
-``webhook-signature: v1,<base64 of HMAC-SHA256 over "id.timestamp.body">``. The queue is bounded and in
-memory: nothing that serves devices waits for somebody else's server, and what waits when this one ends is
-lost; the audit log and the server's log have it.
+``webhook-signature: v1,<base64 of HMAC-SHA256 over "id.timestamp.body">``. Nothing that serves devices waits
+for somebody else's server; what waits when this one ends waits in its database (``webhook_queue.py``).
 """
 
 from __future__ import annotations
@@ -12,16 +11,13 @@ import base64
 import hashlib
 import hmac
 import ipaddress
-import json
 import logging
 import secrets
 import threading
 import tomllib
 import urllib.error
 import urllib.request
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,10 +25,10 @@ from urllib.parse import urlsplit
 from ...errors import ArgumentError
 from ...whole_files import write_whole
 from .. import metrics
+from .webhook_queue import Waiting, WebhookQueue
 
 LOG = logging.getLogger("walle_rt.cloud")
 
-MOST_WAITING = 1000  # beyond them the oldest go
 ATTEMPTS = 12
 FIRST_WAIT_S, MOST_WAIT_S = 1.0, 300.0  # between two attempts, each twice the one before: 19 minutes in all
 TIMEOUT_S = 10.0
@@ -40,30 +36,6 @@ _PREFIX = "whsec_"
 
 # Sends one body with its headers; the status. May take `TIMEOUT_S`, or raise OSError.
 Post = Callable[[str, bytes, Mapping[str, str]], int]
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that happened.
-
-    Attributes:
-        kind: as docs/how-to/run-a-server.md lists them: "release.halt", "disk.full" ...
-        subject: a release, a role; "" where it is the server.
-        text: a sentence for people.
-        at: seconds since 1970.
-        detail: more, by name.
-    """
-
-    kind: str
-    subject: str
-    text: str
-    at: float
-    detail: Mapping[str, Any]
-
-    def body(self) -> bytes:
-        """As it is sent."""
-        told = {"type": self.kind, "timestamp": self.at, "subject": self.subject, "text": self.text}
-        return json.dumps({**told, "data": dict(self.detail)}, sort_keys=True).encode()
 
 
 def read_url(file: Path) -> str:
@@ -122,11 +94,12 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 class Webhook:
-    """Sends events in their order. ``tell`` is for any thread, and never waits.
+    """Sends what waits in a queue, in its order, from a thread of its own.
 
     Args:
         url: where to.
         secret: what they are signed with.
+        queue: of events.
         now: seconds since 1970.
         send: carries a body.
         wait: waits so many seconds; True: it is time to end.
@@ -136,61 +109,59 @@ class Webhook:
         self,
         url: str,
         secret: bytes,
+        queue: WebhookQueue,
         now: Callable[[], float],
         send: Post = post,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
-        """Begin."""
+        """Begin with what a process before has left."""
         self._url, self._secret, self._now, self._send = url, secret, now, send
-        self._waiting: deque[tuple[str, Event]] = deque(maxlen=MOST_WAITING)
-        self._some, self._over = threading.Condition(), threading.Event()
+        self._queue = queue
+        self._some, self._over = threading.Event(), threading.Event()
         self._wait = wait or self._over.wait
         self._thread = threading.Thread(target=self._run, name="walle-webhook", daemon=True)
         self._thread.start()
 
-    def tell(self, event: Event) -> None:
-        """Send it soon."""
-        with self._some:
-            if len(self._waiting) == MOST_WAITING:
-                metrics.WEBHOOKS.labels("dropped").inc()
-            self._waiting.append((f"msg_{secrets.token_hex(12)}", event))
-            self._some.notify()
+    def wake(self) -> None:
+        """Something may wait. Any thread."""
+        self._some.set()
 
     def close(self) -> None:
-        """End; one that is on its way is given up."""
+        """End; what is on its way stays in the queue."""
         self._over.set()
-        with self._some:
-            self._some.notify()
+        self._some.set()
         self._thread.join(TIMEOUT_S + 1)
 
     def _run(self) -> None:
         while not self._over.is_set():
-            with self._some:
-                while not self._waiting and not self._over.is_set():
-                    self._some.wait()
-                if self._over.is_set():
-                    return
-                number, event = self._waiting.popleft()
-            self._deliver(number, event)
+            self._some.clear()
+            try:
+                while not self._over.is_set() and (event := self._queue.first()) is not None:
+                    if self._deliver(event):
+                        self._queue.drop(event.id)
+            except Exception as error:  # the database: a full disk, or another server holds it by now
+                LOG.warning("webhook waits", extra={"because": str(error)})
+            self._some.wait()
 
-    def _deliver(self, number: str, event: Event) -> None:
-        """Again and again; the same id each time, so that who gets it twice can know."""
+    def _deliver(self, event: Waiting) -> bool:
+        """Again and again; the same id each time. Whether it is over with it: told, or given up."""
         pause, said = FIRST_WAIT_S, ""
         for attempt in range(ATTEMPTS):
-            if attempt and self._wait(pause):
-                break
+            if self._over.is_set() or (attempt and self._wait(pause)):
+                return False
             pause = min(2 * pause, MOST_WAIT_S) if attempt else pause
             try:
-                status = self._send(self._url, event.body(), self._headers(number, event.body()))
+                status = self._send(self._url, event.body, self._headers(event.id, event.body))
             except (OSError, ValueError) as error:
                 said = str(error)
                 continue
             if 200 <= status < 300:
                 metrics.WEBHOOKS.labels("delivered").inc()
-                return
+                return True
             said = f"status {status}"
         metrics.WEBHOOKS.labels("failed").inc()
-        LOG.error("webhook not delivered", extra={"event": event.kind, "text": event.text, "because": said})
+        LOG.error("webhook not delivered", extra={"event": event.kind, "id": event.id, "because": said})
+        return True
 
     def _headers(self, number: str, body: bytes) -> dict[str, str]:
         at = int(self._now())

@@ -7,8 +7,10 @@ its tasks are authentic; the online keys of ``snapshot`` and ``timestamp`` say w
 """
 
 from .keys import KeyFolder, Scheme
-from .repository import Expiry, TaskRepository, Version
+from .listing import Version
+from .repository import TaskRepository
 from .signatures import Level, Signature, renew_due, signatures
+from .signing import Expiry
 from .team import first_role, next_role, renewed_role
 
 __all__ = [

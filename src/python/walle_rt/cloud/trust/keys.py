@@ -42,6 +42,7 @@ class KeyFolder:
         """Remember the folder; nothing is read yet."""
         self.folder = Path(folder)
         self._passphrase = passphrase
+        self._opened: dict[str, tuple[tuple[int, ...], Any]] = {}  # by id: its file as it was, and its signer
 
     def create(self, scheme: Scheme = Scheme.ED25519) -> Any:
         """A new key; returns its signer."""
@@ -69,6 +70,11 @@ class KeyFolder:
         """
         file = self._file(keyid)
         try:
+            stat = file.stat()
+            now = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+            before, signer = self._opened.get(keyid, ((), None))
+            if before == now:  # opening one takes longer than signing with it
+                return signer
             key: Any = load_pem_private_key(file.read_bytes(), self._passphrase)
         except FileNotFoundError:
             raise ArgumentError.of(
@@ -92,6 +98,7 @@ class KeyFolder:
                 f"file '{file}'",
                 "do not rename key files",
             )
+        self._opened[keyid] = (now, signer)
         return signer
 
     def withdraw(self, keyid: str) -> None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from .repository import DIRECTOR, TaskRepository
+from .metadata_folder import DIRECTOR
+from .repository import TaskRepository
 
 SOON = timedelta(days=60)  # somebody has to act
 URGENT = timedelta(days=14)

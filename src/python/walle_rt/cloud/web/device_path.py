@@ -3,7 +3,7 @@
     GET  /v1/tuf/metadata/<file>, /v1/tuf/targets/<path>   signed metadata and targets
     GET  /v1/blobs/<SHA-256>                                files that devices get, with Range and ETag
     GET  /v1/time                                           seconds since 1970, of the server's clock
-    GET  /v1/device                                         204; X-Walle-Up where the device should come
+    GET  /v1/device                                         204; signed, what the device has carried out
     POST /v1/reports                                        a batch of reports, from an enrolled device
     POST /v1/enrol                                          a certificate for a code, or for the old key
 
@@ -65,7 +65,7 @@ class DevicePath:
             elif file := _named(path, _TARGETS, _is_target):
                 await self._file(scope, send, self._repository / "targets" / file, "", FOREVER)
             elif path == "/v1/device":
-                await _empty(send, 204)
+                await self._profile(scope, send, header)
             elif path == "/v1/time":
                 await _time(send, self._state.now())
             else:
@@ -134,6 +134,15 @@ class DevicePath:
                 await send({"type": "http.response.body", "body": chunk, "more_body": left > 0})
             if scope["method"] == "HEAD" or end == begin:
                 await send({"type": "http.response.body", "body": b""})
+
+    async def _profile(self, scope: Scope, send: Send, header: str) -> None:
+        """What a device has carried out counts where it signs it."""
+        if header and _header(scope, b"authorization"):
+            device = await self._device(scope, send, header.encode("latin-1"))
+            if device is None:
+                return
+            self._state.releases.profiles.note(device, header)
+        await _empty(send, 204)
 
     async def _reports(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _body(receive, MOST_REPORTS)

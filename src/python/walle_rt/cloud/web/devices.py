@@ -14,6 +14,7 @@ from ..._core import names
 from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device, ReportDetail
 from ..service import enrolment
+from ..service.device_tasks import tasks_of
 from .auth import Admin, State
 from .errors import not_found
 from .named import DeviceId, Label
@@ -49,16 +50,33 @@ class DeviceFailure(BaseModel):
 
     at: float
     release: str
+    task: str
     version: str
     status: str
     phase: str
     error: str
 
 
+class DeviceTask(BaseModel):
+    """What a device runs of a task, as it told, and what was taken back from it.
+
+    ``taken_back`` is a version that it had before, ``why`` a word of `walle_rt.cloud.release.Why`.
+    """
+
+    scenario: str
+    task: str
+    version: str
+    at: float
+    taken_back: str
+    why: str
+    release: str
+
+
 class DeviceStatus(DeviceRow):
-    """A device, what is wrong with it, and its newest failures."""
+    """A device, what is wrong with it, what it runs, and its newest failures."""
 
     trouble: DeviceTrouble | None
+    tasks: list[DeviceTask]
     removed: bool
     expired: bool
     failures: list[DeviceFailure]
@@ -124,6 +142,7 @@ def device(device: DeviceId, _: Admin, state: State) -> DeviceStatus:
             DeviceFailure(
                 at=each.at,
                 release=each.release_id,
+                task=each.task,
                 version=each.version,
                 status=each.status,
                 phase=each.phase,
@@ -131,11 +150,15 @@ def device(device: DeviceId, _: Admin, state: State) -> DeviceStatus:
             )
             for each in session.scalars(chosen)
         ]
+        found = tasks_of(session, device, session.scalars(chosen).all(), state.releases.why_taken_back)
+        tasks = [DeviceTask.model_validate(each, from_attributes=True) for each in found]
     known = DeviceRow.model_validate(row, from_attributes=True).model_dump()
-    found = state.troubles.of(device)
-    trouble = DeviceTrouble(at=found.at, what=found.what, times=found.times) if found else None
+    last = state.troubles.of(device)
+    trouble = DeviceTrouble(at=last.at, what=last.what, times=last.times) if last else None
     expired = row.expires <= state.now()
-    return DeviceStatus(**known, trouble=trouble, removed=row.revoked, expired=expired, failures=failures)
+    return DeviceStatus(
+        **known, trouble=trouble, tasks=tasks, removed=row.revoked, expired=expired, failures=failures
+    )
 
 
 @router.delete("/devices/{device}", status_code=204)

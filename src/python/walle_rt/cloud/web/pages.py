@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader
 from sqlalchemy import func, select
 
 from ..._core import names
+from ...link._why import WORDS
 from ..model.accounts import Person, Role, end_token, person_of
 from ..model.audit import first_broken
 from ..model.tables import AuditEntry, Device, Epoch, Release, ReportDetail, Scenario, Version
@@ -35,6 +36,7 @@ router = APIRouter(include_in_schema=False)
 _FOLDER = Path(__file__).with_name("templates")
 _PAGES = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, trim_blocks=True)
 _PAGES.filters["when"] = lambda at: time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(at))
+_PAGES.filters["words"] = lambda why: WORDS.get(why, "")
 _REFRESH_S = 5
 _MOST_FORM = 4096
 _MOST_DIGITS = 16  # of an epoch
