@@ -20,7 +20,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
     -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(WALLE_ISAS scalar neon)
-  set(WALLE_ISA_FLAGS_scalar "")
+  # Every processor of this architecture has NEON: what remains is a reference.
+  set(WALLE_ISA_FLAGS_scalar $<$<CONFIG:Release>:-Os>)
   set(WALLE_ISA_FLAGS_neon "")
 else()
   set(WALLE_ISAS scalar)
@@ -37,30 +38,60 @@ target_compile_options(walle_kernel_sanitizers INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-fno-sanitize=pointer-overflow,object-size>)
 
 # Loops over a recurrence's gates: -O3 copies them for every branch within, 66 to 76 KB a set where -O2 takes
-# 18, and is no faster (voice_rnn, gru).
-set(WALLE_PLAIN_LOOPS ${PROJECT_SOURCE_DIR}/src/cpp/kernels/rnn/rnn_simd.cc)
+# 18, and is no faster (voice_rnn, gru); and tiles whose loops are unrolled by hand: 96 KB and 40.
+set(WALLE_PLAIN_LOOPS ${PROJECT_SOURCE_DIR}/src/cpp/kernels/rnn/rnn_simd.cc
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_nbits/nbits_simd.cc
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_nbits/nbits_pairs_simd.cc
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_nbits/nbits_vnni.cc
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_bf16/bf16_bfdot.cc
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/conv_bf16/conv_bf16_bfdot.cc)
 set_source_files_properties(${WALLE_PLAIN_LOOPS} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
 
-# *_vnni.cc: kernels that stand on one capability beside a set, products of four int8 (kernels/variants.h).
+# Tiles by lanes of NEON say themselves how far ahead of its use a load stands; g++ 12 would put all loads of
+# a step in front and spill them (76 instructions for 48 multiply-adds, 67 as written; simd_by_lane.h).
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(WALLE_BY_LANE gemm/gemm_simd.cc blocked/blocked_simd.cc conv/channel_lanes_simd.cc)
+  list(TRANSFORM WALLE_BY_LANE PREPEND ${PROJECT_SOURCE_DIR}/src/cpp/kernels/)
+  set_source_files_properties(${WALLE_BY_LANE} PROPERTIES COMPILE_OPTIONS "-fno-schedule-insns")
+endif()
+
+# Codes of quantised layers are rounded products and sums: a multiply-add where a set has one, and none where
+# it has not, would give other codes on other machines.
+set(WALLE_CODES codes/codes_simd.cc conv_int8/conv_int8_simd.cc conv_int8/conv_int8_vnni.cc)
+list(TRANSFORM WALLE_CODES PREPEND ${PROJECT_SOURCE_DIR}/src/cpp/kernels/)
+set_source_files_properties(${WALLE_CODES} PROPERTIES COMPILE_OPTIONS "-ffp-contract=off")
+
+# Roots of float64 as vectors, which cannot tell errno.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/kernels/eltwise/unary.cc PROPERTIES COMPILE_OPTIONS
+  "-fno-math-errno")
+
+# Kernels that stand on one capability beside a set (kernels/variants.h): *_vnni.cc on products of four int8,
+# *_bfdot.cc on those of two bfloat16.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
-  set(WALLE_VNNI_FORMS avx_vnni avx512_vnni)
+  set(WALLE_FORMS avx_vnni avx512_vnni avx512_bf16)
   set(WALLE_ISA_FLAGS_avx_vnni -mavx2 -mfma -mf16c -mavxvnni)
   set(WALLE_ISA_FLAGS_avx512_vnni -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mfma -mf16c
+    -mprefer-vector-width=512)
+  set(WALLE_ISA_FLAGS_avx512_bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mfma -mf16c
     -mprefer-vector-width=512)
 endif()
 
 function(walle_compile_per_isa room)
   set(vnni ${ARGN})
   list(FILTER vnni INCLUDE REGEX "_vnni\\.cc$")
+  set(bfdot ${ARGN})
+  list(FILTER bfdot INCLUDE REGEX "_bfdot\\.cc$")
   set(plain ${ARGN})
-  list(FILTER plain EXCLUDE REGEX "_vnni\\.cc$")
-  foreach(isa IN LISTS WALLE_ISAS WALLE_VNNI_FORMS)
-    string(REPLACE "_vnni" "" set ${isa})
+  list(FILTER plain EXCLUDE REGEX "_(vnni|bfdot)\\.cc$")
+  foreach(isa IN LISTS WALLE_ISAS WALLE_FORMS)
+    string(REGEX REPLACE "_(vnni|bf16)$" "" set ${isa})
     string(REGEX REPLACE "^avx$" "avx2" set ${set})
     string(TOUPPER ${set} upper)
     set(files ${plain})
     if(isa MATCHES "_vnni$")
       set(files ${vnni})
+    elseif(isa MATCHES "_bf16$")
+      set(files ${bfdot})
     endif()
     if(NOT files)
       continue()

@@ -13,11 +13,15 @@ target_link_libraries(walle_pybind PRIVATE walle_flags pybind11::module ${WALLE_
 # Types that hold Python objects are seen in the extension alone, whatever their visibility.
 target_compile_options(walle_pybind PRIVATE $<$<CONFIG:Release>:-Os>
   $<$<CXX_COMPILER_ID:GNU>:-Wno-attributes>)
-# Devices read manifests, and only whoever compiles tasks writes them: in libwalle nobody would call it.
+# The other end of what a device reads and writes: whoever compiles tasks or serves devices. In libwalle
+# nobody would call it.
 if(WALLE_ONE_ENGINE)
-  target_sources(walle_pybind PRIVATE ${PROJECT_SOURCE_DIR}/src/cpp/container/task/manifest_pack.cc)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/container/task/manifest_pack.cc PROPERTIES
-    SKIP_UNITY_BUILD_INCLUSION ON)
+  foreach(end IN ITEMS container/task/manifest_pack link/package/package_writer link/policy/plan_writer
+      link/tunnel/answer_writer link/tunnel/message_reader)
+    target_sources(walle_pybind PRIVATE ${PROJECT_SOURCE_DIR}/src/cpp/${end}.cc)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/${end}.cc PROPERTIES
+      SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
 endif()
 # One unit per family: files of one name the same types and words.
 walle_batches(walle_pybind)

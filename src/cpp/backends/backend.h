@@ -23,6 +23,10 @@
 namespace walle::backends {
 
 // One way to run a node. `algorithm` names the kernel the way traces and benchmarks do.
+// What a candidate multiplies in. Anything but the operands' own arithmetic rounds them to shorter numbers:
+// never a matter of speed alone, so that a session has to ask for it (precision="bf16").
+enum class Arithmetic : uint8_t { own, bfloat16 };
+
 struct Candidate {
   std::string algorithm;
   std::vector<std::pair<std::string, int64_t>> parameters;  // for people: explain() shows them
@@ -32,6 +36,7 @@ struct Candidate {
   // Bound of its error against float64, as a multiple of the error of the sums an operator is defined by in
   // its own arithmetic. Above 1: another way to the result, which sessions may forbid (accuracy="strict").
   float error = 1;
+  Arithmetic arithmetic = Arithmetic::own;
   // The definition, element by element. A search leaves it to nodes for which its backend has nothing else:
   // one price stands for kinds as far apart as Neg and Sqrt, and where it is off, the definition would win.
   bool reference = false;
@@ -47,7 +52,8 @@ class NodeView {
   const ops::ProgramNode& node() const { return node_; }
   int input_count() const { return static_cast<int>(node_.inputs.size()); }
   int output_count() const { return static_cast<int>(node_.outputs.size()); }
-  bool has(int i) const { return i < input_count() && node_.inputs[i] >= 0; }
+  // Also asked of numbers below zero, by which kernels name an operand that they lack.
+  bool has(int i) const { return i >= 0 && i < input_count() && node_.inputs[i] >= 0; }
   bool has_output(int i) const { return i < output_count() && node_.outputs[i] >= 0; }
   DType dtype(int i) const { return value(i).dtype; }
   const Shape& shape(int i) const { return value(i).shape; }

@@ -51,6 +51,7 @@ Capabilities x86_capabilities() {
     add(avx512vl, __builtin_cpu_supports("avx512vl"));
     add(avx512_vnni, __builtin_cpu_supports("avx512vnni"));
     add(avx512_bf16, __builtin_cpu_supports("avx512bf16"));
+    add(avx512_vbmi, __builtin_cpu_supports("avx512vbmi"));
   }
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
     add(avx512_fp16, has.has(avx512bw) && bit(d, 23));

@@ -12,6 +12,7 @@ Result<const Tensor*> InferContext::need(int i) {
   if (const Tensor* known = constant(i)) return known;
   if (fetch_) {
     if (const Tensor* value = fetch_(i)) return value;
+    if (const Tensor* known = constant(i)) return known;  // fetched as sizes
   }
   // The error only ends the rule: the planner asks missing() first and never shows it.
   missing_ = i;
@@ -24,6 +25,8 @@ Result<std::vector<int64_t>> InferContext::need_i64(int i) {
 }
 
 Result<std::vector<tensor::Dim>> InferContext::need_dims(int i) {
+  // What is fetched may be sizes of a class.
+  if (has(i) && !inputs_[i].sizes && !inputs_[i].constant && fetch_) fetch_(i);
   if (has(i) && inputs_[i].sizes) return *inputs_[i].sizes;
   WALLE_ASSIGN(const std::vector<int64_t> numbers, need_i64(i));
   return std::vector<tensor::Dim>(numbers.begin(), numbers.end());

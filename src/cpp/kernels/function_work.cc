@@ -18,6 +18,7 @@ constexpr double kSoftplus = 45;  // an exponential, a quotient and a logarithm
 constexpr double kMish = 26;
 constexpr double kExponentialLessOne = 20;
 constexpr double kSine = 27;
+constexpr double kArc = 28;  // a root or a quotient, and a polynomial
 constexpr double kRounding = 4;
 }  // namespace
 
@@ -39,6 +40,9 @@ double function_flops(UnaryKind kind) {
     case UnaryKind::selu: return kExponentialLessOne;
     case UnaryKind::sin:
     case UnaryKind::cos: return kSine;
+    case UnaryKind::acos:
+    case UnaryKind::asin:
+    case UnaryKind::atan: return kArc;
     case UnaryKind::softsign: return kQuotient;
     case UnaryKind::ceil:
     case UnaryKind::floor:
@@ -58,11 +62,8 @@ double function_flops(UnaryKind kind) {
     case UnaryKind::sign:
     case UnaryKind::thresholded_relu: return kArithmetic;
     // The C library's, one by one, which nobody has measured.
-    case UnaryKind::acos:
     case UnaryKind::acosh:
-    case UnaryKind::asin:
     case UnaryKind::asinh:
-    case UnaryKind::atan:
     case UnaryKind::atanh:
     case UnaryKind::cosh:
     case UnaryKind::sinh:

@@ -1,5 +1,5 @@
 // Functions on one vector that only operators of their own, or few networks' activations, need: logarithms,
-// e^x - 1, rounding, sine and cosine. Only *_simd.cc files include this (see simd.h).
+// e^x - 1, rounding, sine and cosine, their inverses. Only *_simd.cc files include this (see simd.h).
 //
 // Errors are bounded by tests/python/test_math_ops.py: a few units in the last place over the whole range.
 #pragma once
@@ -142,6 +142,45 @@ constexpr float kHalfPi[] = {1.5703125f, 4.8351287841796875e-4f, 3.1385570764541
   vf out;
   for (int i = 0; i < kLanes; ++i) out[i] = __builtin_cosf(x[i]);
   return out;
+}
+
+constexpr float kHalfTurn = 1.57079637f;          // pi / 2 rounded up,
+constexpr float kHalfTurnRest = -4.37113883e-8f;  // and what that is too much
+
+// Moshier's, as above: of a tangent's inverse beyond tan(pi / 8) by that of (x - 1) / (x + 1), beyond
+// tan(3 pi / 8) by that of -1 / x.
+[[maybe_unused]] inline vf atan(vf x) {
+  const vf size = abs(x);
+  const vf below = size > 0.414213562f ? size - 1.0f : size,
+           under = size > 0.414213562f ? size + 1.0f : splat(1.0f);
+  const vf t = (size > 2.41421356f ? splat(-1.0f) : below) / (size > 2.41421356f ? size : under);
+  const vf z = t * t;
+  const vf p =
+      t * z * polynomial(z, 8.05374449538e-2f, -1.38776856032e-1f, 1.99777106478e-1f, -3.33329491539e-1f) + t;
+  const vf turned = size > 0.414213562f ? splat(0.5f * kHalfTurn) : splat(0.0f);
+  return copy_sign((size > 2.41421356f ? splat(kHalfTurn) : turned) + p, x);
+}
+
+// The arc of a sine from 0 to 1/2, of its square too; likewise.
+[[maybe_unused]] inline vf arc(vf x, vf square) {
+  const vf p = polynomial(square, 4.2163199048e-2f, 2.4181311049e-2f, 4.5470025998e-2f, 7.4953002686e-2f,
+                          1.6666752422e-1f);
+  return x * square * p + x;
+}
+// Beyond 1/2 by the half angle: its sine is the root of (1 - x) / 2. No number beyond 1.
+[[maybe_unused]] inline vf asin(vf x) {
+  const vf size = abs(x);
+  const vf square = size > 0.5f ? 0.5f - 0.5f * size : size * size;
+  const vf p = arc(size > 0.5f ? square_root(square) : size, square);
+  return copy_sign(size > 0.5f ? (kHalfTurn - 2.0f * p) + kHalfTurnRest : p, x);
+}
+[[maybe_unused]] inline vf acos(vf x) {
+  const vf size = abs(x);
+  const vf square = size > 0.5f ? 0.5f - 0.5f * size : size * size;
+  const vf p = arc(size > 0.5f ? square_root(square) : size, square);
+  const vf within = (kHalfTurn - copy_sign(p, x)) + kHalfTurnRest;
+  const vf beyond = x < 0.0f ? (2.0f * kHalfTurn - 2.0f * p) + 2.0f * kHalfTurnRest : 2.0f * p;
+  return size > 0.5f ? beyond : within;
 }
 
 }  // namespace

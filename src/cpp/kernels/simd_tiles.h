@@ -33,6 +33,14 @@ constexpr int kMr = WALLE_MR;
 constexpr int kVectors = 2;
 constexpr int kNr = kVectors * kLanes;
 
+// Whether a vector may be multiplied by a lane of another (kernels/simd_by_lane.h), so that one load brings
+// several elements of A.
+#if defined(WALLE_ISA_NEON)
+constexpr bool kByLane = true;
+#else
+constexpr bool kByLane = false;
+#endif
+
 // acc[i] += a[i * step] * b: one step of the depth, b of V vectors.
 template <int M, int V>
 inline __attribute__((always_inline)) void multiply_add(vf (&acc)[M][V], const float* __restrict a,

@@ -32,6 +32,9 @@ struct LowerOptions {
   // A folded value is kept for the model's life. 64 MB hold any table or transposed weight of a network for
   // devices; what a hostile Tile or Expand would make larger is left to run time.
   int64_t fold_limit_bytes = int64_t{64} << 20;  // results larger than this are left to run time
+  // Dequantised constants stay nodes where a backend runs them whole, for the rules of quantised layers
+  // (passes/fuse_codes.h); passes/fold_known.h folds what those leave.
+  bool keep_codes = false;
 };
 
 // A model error when one of the operands that an operator cannot do without is left out.

@@ -234,6 +234,7 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
 
 bool Lowering::folds(const ProgramNode& node, int64_t result_bytes) const {
   const auto constant = [&](Ref r) { return r < 0 || program_.at(r).constant.has_value(); };
+  if (options_.keep_codes && node.op->name == "DequantizeLinear") return false;
   return options_.fold && node.op->deterministic && result_bytes <= options_.fold_limit_bytes &&
          std::ranges::all_of(node.inputs, constant);
 }

@@ -38,6 +38,7 @@ py::dict row_dict(const runtime::ExplainRow& row) {
   out["backend"] = row.backend;
   out["algorithm"] = row.algorithm;
   out["parameters"] = parameters;
+  out["arithmetic"] = row.arithmetic;
   out["output"] = row.output;
   out["memory"] = row.memory;
   out["storage"] = row.storage;

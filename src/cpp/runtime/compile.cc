@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/infer_shapes.h"
+#include "runtime/join_codes.h"
 #include "runtime/lower_node.h"
 #include "runtime/merge.h"
 #include "runtime/plan_log.h"
@@ -35,6 +36,7 @@ Result<Compiled> passes(SegmentBuilder& builder, const std::vector<int>& last_us
   WALLE_ASSIGN(out.segment, builder.finish(last_use));
   out.program = builder.take_program();
   out.symbols = builder.symbols();
+  WALLE_TRY(join_codes(out.program, shared, builder.questions()));
   WALLE_TRY(merge(out.program, shared.backends, shared.options, options, builder.questions()));
   if (!DimTrace::current()) return out;
   // Which values are views is decided by sizes as well.

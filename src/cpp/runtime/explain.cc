@@ -49,6 +49,15 @@ ExplainChoice described(const search::Choice& choice, bool taken) {
           .taken = taken};
 }
 
+std::string arithmetic_of(const ops::Program& program, const ops::ProgramNode& node,
+                          const backends::Candidate& chosen) {
+  if (chosen.arithmetic == backends::Arithmetic::bfloat16) return std::string(dtype_name(DType::bfloat16));
+  for (const auto* refs : {&node.inputs, &node.outputs})
+    for (const ops::Ref r : *refs)
+      if (r >= 0) return std::string(dtype_name(program.at(r).dtype));
+  return "";
+}
+
 void describe_node(const Executable& exe, const search::Step& step, ExplainRow& row) {
   const ops::ProgramNode& node = exe.program().nodes[step.node];
   const backends::Candidate& chosen = step.chosen.candidate;
@@ -57,6 +66,7 @@ void describe_node(const Executable& exe, const search::Step& step, ExplainRow& 
   row.workspace_bytes = chosen.workspace_bytes;
   row.flops = cost.flops;
   row.bytes = cost.bytes;
+  row.arithmetic = arithmetic_of(exe.program(), node, chosen);
   for (const search::Choice& loser : step.losers)
     row.losers.emplace_back(loser.candidate.algorithm, loser.cost_ms());
   row.choices.push_back(described(step.chosen, true));

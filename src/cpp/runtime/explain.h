@@ -31,6 +31,8 @@ struct ExplainRow {
   std::string backend;
   std::string algorithm;
   std::vector<std::pair<std::string, int64_t>> parameters;
+  std::string
+      arithmetic;       // dtype that it multiplies in: that of its first operand, or "bfloat16" (precision)
   std::string output;   // dtype and shape of the first result
   std::string memory;   // that it lies in: "host", or a backend's own
   std::string storage;  // of that result: "arena", "output", "input", "constant" or "nowhere"

@@ -23,15 +23,23 @@ Result<std::vector<Tensor>> fold_program(const ops::Program& given) {
 }
 
 namespace {
+// With fold=False only what shape rules may read is folded: shapes, axes, pads and repeats, of which the
+// largest that ONNX knows has two numbers per axis. 128 int64 leave room for the vectors that exporters cut
+// them from; no weight worth leaving alone is so small.
+constexpr int64_t kShapeValueBytes = 1024;
+
 // Expanding a small constant into a large one would trade file size and memory for nothing. 64 MiB is more
 // than any weight that exporters leave to be computed (transposed or dequantised embeddings), and little
 // beside a model that has such weights.
 constexpr int64_t kFoldLimitBytes = int64_t{64} << 20;
 
+// Codes stay codes: a quarter of the bytes, and what quantised layers are made of. Plans fold what is left.
+bool stays_codes(const ir::Node& node) { return node.op == "DequantizeLinear"; }
+
 bool try_fold(ir::Graph& graph, const ir::Node& node) {
   const ir::OpDef* def = ops::find_op(node.op);
   // Control operators are left to the executor, random ones must draw anew in every run.
-  if (!def || def->op_class == ir::OpClass::control || !def->deterministic) return false;
+  if (!def || def->op_class == ir::OpClass::control || !def->deterministic || stays_codes(node)) return false;
   const bool constant = std::ranges::all_of(
       node.inputs, [&](ir::ValueId id) { return id == ir::kNone || graph.at(id).constant.has_value(); });
   if (!constant) return false;
@@ -78,6 +86,11 @@ void fold_bodies(ir::Node& node) {
   node.attributes = std::move(folded);
 }
 }  // namespace
+
+// Values that decide shapes are always computed while planning; without the option, nothing larger is.
+int64_t fold_limit(const SessionOptions& options) {
+  return options.debug.fold ? ops::LowerOptions{}.fold_limit_bytes : kShapeValueBytes;
+}
 
 void fold_constants(ir::Graph& graph) {
   std::vector<ir::Node> kept;

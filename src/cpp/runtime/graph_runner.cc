@@ -158,7 +158,8 @@ Result<std::unique_ptr<Segment>> GraphRunner::build(int begin) {
                compile(graph_, begin, env_, last_use_, shared_, other, times_.packing));
   // A size of 0 or 1 is no symbol, and no try.
   const bool tried =
-      std::ranges::any_of(built->live_ins, [](const LiveIn& in) { return in.shape.symbolic(); });
+      std::ranges::any_of(built->live_ins, [](const LiveIn& in) { return in.shape.symbolic(); }) ||
+      std::ranges::any_of(built->dependencies, [](const ValueDependency& d) { return !d.sizes.empty(); });
   if (tried) single = built->shapes ? 0 : single + 1;
   WALLE_TRY(check_declared(graph_, *built));
   timed.record([&] {

@@ -19,6 +19,7 @@ Result<std::optional<TypedNode>> infer(SegmentBuilder& segment, const ir::Node& 
     auto value = segment.specialise(node.inputs[i], inputs[i]);
     if (!value.ok()) failure = value.status();
     seen[i].constant = value.ok() ? *value : nullptr;
+    if (inputs[i] >= 0) seen[i].sizes = segment.lowering().infer_input(inputs[i]).sizes;
     return seen[i].constant;
   });
   Status status = op.infer(context);

@@ -92,9 +92,7 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
   if (options.threads < 1 || options.threads > base::kMaxThreads)
     return argument_error({"threads=", options.threads}, {"1 to ", base::kMaxThreads}, "session",
                           "use threads=1 or the number of cores");
-  if (options.precision != "float32")
-    return argument_error({"precision='", options.precision, "'"}, "'float32'", "session",
-                          "leave precision at its default");
+  WALLE_TRY(allows_bfloat16(options.precision).status());
   WALLE_TRY(error_limit(options.accuracy).status());
   WALLE_TRY(check_tune(options.tune));
   WALLE_TRY(check_max_plans(options.max_plans));

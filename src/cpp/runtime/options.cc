@@ -47,4 +47,11 @@ Result<double> error_limit(const std::string& accuracy) {
                         "leave accuracy at its default");
 }
 
+Result<bool> allows_bfloat16(const std::string& precision) {
+  if (precision == "bf16") return true;
+  if (precision == "float32" || precision == "auto") return false;
+  return argument_error({"precision='", precision, "'"}, "'float32', 'auto' or 'bf16'", "session",
+                        "leave precision at its default");
+}
+
 }  // namespace walle::runtime

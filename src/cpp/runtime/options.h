@@ -33,4 +33,8 @@ std::string weights_folder(const SessionOptions& options);
 // else.
 Result<double> error_limit(const std::string& accuracy);
 
+// Whether products of float32 may be made of bfloat16: with "bf16"; not with "float32" or "auto", which is
+// what the model says. An argument error for anything else.
+Result<bool> allows_bfloat16(const std::string& precision);
+
 }  // namespace walle::runtime

@@ -12,12 +12,13 @@ Result<search::SearchOptions> search_options(SharedState& shared) {
     WALLE_ASSIGN(shared.costs, search::machine_costs(host_backend(), shared.backends, base::Env::system(),
                                                      search::cache_folder(options.plan_cache)));
   }
-  WALLE_ASSIGN(const double most_error, error_limit(options.accuracy));
+  WALLE_ASSIGN(const double error, error_limit(options.accuracy));
+  WALLE_ASSIGN(const bool bfloat16, allows_bfloat16(options.precision));
   return search::SearchOptions{.threads = options.threads,
                                .costs = shared.costs.get(),
                                .tune = options.tune,
                                .search = options.debug.search,
-                               .most_error = most_error,
+                               .allowed = {.error = error, .bfloat16 = bfloat16},
                                .cache = shared.cache.get(),
                                .random_placement = options.debug.placement};
 }

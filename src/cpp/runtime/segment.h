@@ -28,6 +28,8 @@ struct LiveIn {
 struct ValueDependency {
   ir::ValueId id;
   Tensor value;  // a copy: the value met may be the caller's memory
+  // Its elements, where some of them are symbols of a class of shapes.
+  std::vector<Dim> sizes{};
 };
 
 struct Export {
@@ -54,10 +56,14 @@ struct Segment {
 
  private:
   bool same_dependencies(const Environment& env) const;
+  bool read_symbol(Dim d, int64_t size);
   bool read_symbols(const Environment& env);
 
   std::vector<int64_t> symbols_;  // scratch of serves()
 };
+
+// Whether a value that decided sizes is such as may be sizes itself: a few whole numbers.
+bool may_be_sizes(const Tensor& value);
 
 // A node the executor runs itself: control operators, and Identity of a sequence or optional.
 // It ends a segment.

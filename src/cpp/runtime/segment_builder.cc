@@ -12,11 +12,6 @@ namespace walle::runtime {
 namespace {
 constexpr ops::Ref kUnset = -2;  // not asked for yet; kNoRef is an answer
 
-// With fold=False only what shape rules may read is folded: shapes, axes, pads and repeats, of which the
-// largest that ONNX knows has two numbers per axis. 128 int64 leave room for the vectors that exporters cut
-// them from; no weight worth leaving alone is so small.
-constexpr int64_t kShapeValueBytes = 1024;
-
 // A huge graph is planned in parts, well below what lowering refuses: the last node taken may itself lower to
 // many (a Split, an unrolled recurrence), and three quarters of the limit are left for it.
 constexpr int64_t kPartNodes = base::kMaxPlanNodes / 4;
@@ -26,8 +21,8 @@ ops::LowerOptions lower_options(const SharedState& shared, ShapeQuestions& quest
   options.fold = [&shared](const ops::Program& one_node) {
     return shared.made->folded.get(one_node, fold_program);
   };
-  // Values that decide shapes are always computed while planning; without the option, nothing larger is.
-  if (!shared.options.debug.fold) options.fold_limit_bytes = kShapeValueBytes;
+  options.fold_limit_bytes = fold_limit(shared.options);
+  options.keep_codes = shared.options.debug.fuse;
   if (shared.options.debug.claim)
     options.claims = [&shared, &questions](const ir::OpDef& op, const ir::Attributes& attributes,
                                            std::span<const ir::InferInput> inputs,
@@ -106,6 +101,20 @@ Dim SegmentBuilder::symbol(Dim before, int64_t now) {
   return symbols_.back();
 }
 
+// The elements of a value that decided sizes of another plan as well, those that changed since then as
+// symbols; none where nothing became one.
+std::vector<Dim> SegmentBuilder::sizes_of(ir::ValueId id, const Tensor& now) {
+  if (!other_ || !may_be_sizes(now)) return {};
+  const auto before = std::ranges::find(other_->dependencies, id, &ValueDependency::id);
+  if (before == other_->dependencies.end() || before->value.shape() != now.shape()) return {};
+  const auto were = before->value.to_i64(), are = now.to_i64();
+  if (!were.ok() || !are.ok()) return {};
+  std::vector<Dim> sizes;
+  for (size_t i = 0; i < are->size(); ++i)
+    sizes.push_back(symbol(before->sizes.empty() ? Dim((*were)[i]) : before->sizes[i], (*are)[i]));
+  return std::ranges::any_of(sizes, &Dim::symbolic) ? sizes : std::vector<Dim>();
+}
+
 Result<const Tensor*> SegmentBuilder::specialise(ir::ValueId id, ops::Ref r) {
   constexpr const Tensor* kUnknown = nullptr;
   if (id == ir::kNone || r < 0) return kUnknown;
@@ -118,6 +127,12 @@ Result<const Tensor*> SegmentBuilder::specialise(ir::ValueId id, ops::Ref r) {
                           "its values", {"input '", graph_.at(id).name, "'"},
                           "give prepare() the array itself in place of its shape");
   WALLE_ASSIGN(const Tensor copy, clone(*t));
+  if (std::vector<Dim> sizes = sizes_of(id, copy); !sizes.empty()) {
+    segment_->dependencies.push_back({id, copy, sizes});
+    program_.at(r).shape = program_.at(r).shape.pinned();
+    program_.at(r).sizes = std::move(sizes);
+    return kUnknown;
+  }
   segment_->dependencies.push_back({id, copy});
   program_.at(r).shape = program_.at(r).shape.pinned();  // a value is of one size
   program_.at(r).constant = copy;

@@ -28,7 +28,8 @@ class SegmentBuilder {
   Result<ops::Ref> operand(ir::ValueId id);
 
   // The run-time value of an operand, made a constant of this plan, which from then on depends on it. nullptr
-  // when this segment is only about to compute it.
+  // when this segment is only about to compute it, and where its elements became sizes of a class, some of
+  // them symbols: those are the program's value's.
   Result<const Tensor*> specialise(ir::ValueId id, ops::Ref r);
 
   // `results` are the program's values for the node's outputs; the segment now ends after this node.
@@ -46,6 +47,7 @@ class SegmentBuilder {
  private:
   Shape shape_of(ir::ValueId id, const Shape& shape);
   Dim symbol(Dim before, int64_t now);
+  std::vector<Dim> sizes_of(ir::ValueId id, const Tensor& now);
 
   const ir::Graph& graph_;
   const Environment& env_;

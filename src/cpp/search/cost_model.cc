@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <tuple>
 
 #include "base/hash.h"
@@ -25,6 +26,34 @@ constexpr CostRow kVector{"", "", {0.03, 0.05, 0.05, 0.1, 0.2, 50, 0.03, 1000}};
 constexpr double kCopyStartNs = 20e3;
 constexpr double kCopyByteNs = 1 / 6.0;
 constexpr double kLaunchNs = 10e3;
+
+// A row of a table as it is compiled in: characters and not pointers, so that nothing is relocated or built
+// at load, and floats, which hold the four digits that a file says. As statements that filled vectors the
+// tables were 30 KB of libwalle more.
+struct FittedRow {
+  char kernel[32];
+  char isa[16];
+  float ns[kPriced];
+};
+#define WALLE_COST_TABLE(...)
+#define WALLE_COST_PROFILE(...)
+#define WALLE_COST_ROW(kernel, isa, ...) {kernel, isa, {__VA_ARGS__}},
+constexpr FittedRow kZen4[] = {
+#include "search/tables/zen4.inc"
+};
+constexpr FittedRow kZen3[] = {
+#include "search/tables/zen3.inc"
+};
+#undef WALLE_COST_TABLE
+#undef WALLE_COST_PROFILE
+#undef WALLE_COST_ROW
+
+void add_rows(std::span<const FittedRow> fitted, CostTable& to) {
+  for (const FittedRow& r : fitted) {
+    CostRow& row = to.rows.emplace_back(CostRow{r.kernel, r.isa, {}});
+    std::ranges::copy(r.ns, row.ns.begin());
+  }
+}
 
 std::tuple<std::string_view, std::string_view> key(const CostRow& r) { return {r.kernel, r.isa}; }
 
@@ -73,8 +102,11 @@ CostModel::CostModel(const CostTable& table, const DeviceProfile& machine, std::
   const auto plain = ratios(fitted, machine, false);
   const auto vectors = ratios(fitted, machine, true);
   for (const CostRow& r : table.rows) {
-    // Rows of other sets would be another machine's: with WALLE_CPU another profile is measured.
-    if (!r.isa.empty() && r.isa != fitted.isa) continue;
+    // Rows of other sets would be another machine's: with WALLE_CPU another profile is measured. What stands
+    // beside a set (avx512_vnni, avx512_bf16) has no profile, and its rows are for whoever can run it.
+    const bool of_a_set =
+        std::ranges::find(table.profiles, r.isa, &DeviceProfile::isa) != table.profiles.end();
+    if (of_a_set && r.isa != fitted.isa) continue;
     CostRow& mine = rows_.emplace_back(r);
     scale(mine, r.isa.empty() ? plain : vectors);
     if (r.isa == fitted.isa) mine.isa = isa_;
@@ -137,10 +169,12 @@ const std::vector<CostTable>& cost_tables() {
     std::vector<CostTable> out;
 #define WALLE_COST_TABLE(name, devices) out.push_back({name, devices, {}, {}});
 #define WALLE_COST_PROFILE(...) out.back().profiles.push_back({__VA_ARGS__});
-#define WALLE_COST_ROW(kernel, isa, ...) out.back().rows.push_back({kernel, isa, {__VA_ARGS__}});
+#define WALLE_COST_ROW(...)
 #include "search/tables/zen4.inc"
     // Zen 4's stays the first: it has rows for every instruction set, and machines without a table get it.
+    add_rows(kZen4, out.back());
 #include "search/tables/zen3.inc"
+    add_rows(kZen3, out.back());
 #undef WALLE_COST_TABLE
 #undef WALLE_COST_PROFILE
 #undef WALLE_COST_ROW

@@ -17,7 +17,7 @@ double Forms::best_ms(const ops::ProgramNode& node) {
   // A view is no step of a plan.
   if (node.raster && raster::as_alias(*node.raster, program_.at(node.outputs[0]).shape.elements())) return 0;
   const CostModel& costs = options_.costs ? *options_.costs : reference_costs();
-  auto choices = choices_for(program_, node, backends_, options_.threads, costs, options_.most_error);
+  auto choices = choices_for(program_, node, backends_, options_.threads, costs, options_.allowed);
   if (!choices.ok()) return kNever;
   if (options_.search) drop_references(*choices);
   // What cannot be measured keeps its prediction.

@@ -79,8 +79,8 @@ Result<Choices> find_choices(const ops::Program& program, const Views& views, co
     if (const auto alike = asked.find(node, out.all.size())) {
       out.all.push_back(out.all[*alike]);
     } else {
-      WALLE_ASSIGN(std::vector<Choice> choices, choices_for(program, node, backends, options.threads,
-                                                            costs_of(options), options.most_error));
+      WALLE_ASSIGN(std::vector<Choice> choices,
+                   choices_for(program, node, backends, options.threads, costs_of(options), options.allowed));
       out.all.push_back(std::move(choices));
     }
     out.nodes.push_back(static_cast<int>(i));

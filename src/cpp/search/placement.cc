@@ -9,13 +9,13 @@ namespace walle::search {
 
 Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::ProgramNode& node,
                                         const std::vector<const backends::Backend*>& backends, int threads,
-                                        const CostModel& costs, double most_error) {
+                                        const CostModel& costs, const Allowed& allowed) {
   std::vector<Choice> out;
   const backends::NodeView view(program, node);
   for (const backends::Backend* b : backends) {
     if (!b->supports(view)) continue;
     for (backends::Candidate& c : b->candidates(view, threads))
-      if (c.error <= most_error) {
+      if (allowed.has(c)) {
         const double ms = costs.ms(c.features, b->name());
         out.push_back({b, std::move(c), ms});
       }

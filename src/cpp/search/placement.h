@@ -24,10 +24,10 @@ struct Placement {
   double cost_ms = 0;        // of nodes and copies
 };
 
-// Every choice for a node whose error is allowed, backends in order; a backend error when there is none.
+// Every choice for a node that is allowed, backends in order; a backend error when there is none.
 Result<std::vector<Choice>> choices_for(const ops::Program& program, const ops::ProgramNode& node,
                                         const std::vector<const backends::Backend*>& backends, int threads,
-                                        const CostModel& costs, double most_error = kNormalError);
+                                        const CostModel& costs, const Allowed& allowed = {});
 
 // Leaves out references of backends that have anything else for the node (Candidate::reference).
 void drop_references(std::vector<Choice>& choices);

@@ -23,6 +23,16 @@ inline constexpr int kHost = 0;
 inline constexpr double kStrictError = 1;
 inline constexpr double kNormalError = 4;
 
+// What candidates a session lets into its search.
+struct Allowed {
+  double error = kNormalError;  // backends::Candidate::error, at most
+  bool bfloat16 = false;
+
+  bool has(const backends::Candidate& c) const {
+    return c.error <= error && (bfloat16 || c.arithmetic == backends::Arithmetic::own);
+  }
+};
+
 struct Choice {
   const backends::Backend* backend = nullptr;
   backends::Candidate candidate;

@@ -14,6 +14,7 @@ uint64_t hash_of(const std::vector<Choice>& choices) {
     const backends::Candidate& candidate = c.candidate;
     hash.text(c.backend->name()).text(candidate.algorithm);
     hash.value(candidate.choice).value(candidate.workspace_bytes).value(candidate.error);
+    hash.value(static_cast<uint8_t>(candidate.arithmetic));
     for (const auto& [name, value] : candidate.parameters) hash.text(name).value(value);
   }
   return hash.finish();
@@ -54,7 +55,8 @@ uint64_t plan_key(const ops::Program& program, const std::vector<const backends:
   hash.text(WALLE_VERSION_TEXT).value(fingerprint(program));
   for (const backends::Backend* b : backends) hash.text(b->name()).text(b->device()).text(b->target());
   const CostModel& costs = options.costs ? *options.costs : reference_costs();
-  hash.value(costs.fingerprint()).value(options.threads).value(options.most_error).value(options.tune);
+  hash.value(costs.fingerprint()).value(options.threads).value(options.tune);
+  hash.value(options.allowed.error).value(static_cast<uint8_t>(options.allowed.bfloat16));
   hash.value(static_cast<uint8_t>(options.search));
   return hash.finish();
 }

@@ -45,7 +45,7 @@ Result<std::optional<Choice>> choice_in_host_memory(const ops::Program& program,
                                                     const SearchOptions& options) {
   const CostModel& costs = options.costs ? *options.costs : reference_costs();
   WALLE_ASSIGN(std::vector<Choice> choices,
-               choices_for(program, node, backends, options.threads, costs, options.most_error));
+               choices_for(program, node, backends, options.threads, costs, options.allowed));
   // The first of the cheapest, as make_plan() has it.
   if (options.search) {
     drop_references(choices);

@@ -14,8 +14,8 @@ struct SearchOptions {
   const CostModel* costs = nullptr;  // outlives the call; none: reference_costs()
   int tune = 0;                      // of each node, measure so many of the most promising choices
   bool search = true;                // false: the first candidate of the first backend, undecided by cost
-  double most_error = kNormalError;  // of a candidate, see backends::Candidate
-  const PlanCache* cache = nullptr;  // outlives the call; none: nothing is kept
+  Allowed allowed;
+  const PlanCache* cache = nullptr;          // outlives the call; none: nothing is kept
   std::optional<uint64_t> random_placement;  // tests: every node on any backend that runs it, by this seed
 };
 

@@ -1,6 +1,7 @@
 #include "tensor/tensor.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace walle::tensor {
 
@@ -66,9 +67,21 @@ Result<std::vector<double>> Tensor::to_f64() const {
 bool Tensor::has_plain_booleans() const {
   if (dtype_ != DType::boolean) return true;
   const auto bytes = as<uint8_t>();
-  uint8_t seen = 0;  // no early end: this is one vector OR
-  for (const uint8_t b : bytes) seen |= b;
-  return seen <= 1;
+  // In vectors that are written out, because this room's loops are none: a megabyte takes 12 us so, 25 by
+  // words and 600 byte by byte. No early end: what is usual is read to its end.
+  typedef uint64_t pair __attribute__((vector_size(16)));
+  typedef uint64_t pair_any __attribute__((vector_size(16), aligned(1), may_alias));
+  const auto at = [&bytes](size_t i) { return *reinterpret_cast<const pair_any*>(bytes.data() + i); };
+  pair both = {}, also = {};
+  size_t i = 0;
+  for (; i + 64 <= bytes.size(); i += 64) {
+    both |= at(i) | at(i + 16);
+    also |= at(i + 32) | at(i + 48);
+  }
+  both |= also;
+  uint64_t seen = both[0] | both[1];
+  for (; i < bytes.size(); ++i) seen |= bytes[i];
+  return (seen & ~uint64_t{0x0101010101010101}) == 0;
 }
 
 Result<Tensor> Tensor::with_plain_booleans() const {

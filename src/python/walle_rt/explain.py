@@ -44,6 +44,7 @@ class ExplainRow:
     backend: str
     algorithm: str
     parameters: dict[str, int]
+    arithmetic: str  # dtype that it multiplies in: "bfloat16" only with ``precision="bf16"``; "" of copies
     output: str  # dtype and shape of the result
     memory: str  # that the result lies in: "host", or a backend's own
     storage: str  # where in it: "arena", "output", "input", "constant" or "nowhere"

@@ -2,6 +2,7 @@
 // other memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "backends/cpu/blocked/blocked_backend.h"
@@ -108,25 +109,30 @@ TEST(RowsToBlocks, TakesConvolutionsOfFewChannelsAndNothingElse) {
   EXPECT_EQ(&b.memory(), &blocked_memory());
 }
 
+// In float32 and, where the processor has it, in bfloat16, which holds these numbers too.
 TEST(RowsToBlocks, ReadsTheHostAndWritesBlocks) {
   const FewChannels node(2, true, false);
   PrepareContext context;
   const auto candidates = rows_to_blocks_backend().candidates(node.view(), 1);
-  ASSERT_EQ(candidates.size(), 1u);
-  auto kernel = rows_to_blocks_backend().prepare(node.view(), candidates[0], context);
-  ASSERT_TRUE(kernel.ok());
-  std::vector<float> x(32);
-  std::iota(x.begin(), x.end(), 0.0f);
-  auto blocks = Block::allocate(blocked_memory(), 2 * 16 * 16 * 4);
-  ASSERT_TRUE(blocks.ok());
-  const Handle in[] = {host_memory().of(x.data()), {}}, out[] = {blocks->handle()};
-  ASSERT_TRUE((*kernel)->run({.in = in, .out = out, .workspace = {}}).ok());
-  const auto* y = reinterpret_cast<const float*>(blocked_memory().visible(blocks->handle()));
-  for (int64_t p = 0; p < 16; ++p) EXPECT_EQ(y[p * 16], 2 * x[p] + 16) << p;
-  // Either of them in the other's place is refused.
-  for (const auto& [from, to] : {std::pair{in[0], in[0]}, std::pair{out[0], out[0]}}) {
-    const Handle read[] = {from, {}}, written[] = {to};
-    EXPECT_FALSE((*kernel)->run({.in = read, .out = written, .workspace = {}}).ok());
+  ASSERT_EQ(std::ranges::count(candidates, Arithmetic::own, &Candidate::arithmetic), 1);
+  for (const Candidate& candidate : candidates) {
+    auto kernel = rows_to_blocks_backend().prepare(node.view(), candidate, context);
+    ASSERT_TRUE(kernel.ok());
+    std::vector<float> x(32);
+    std::iota(x.begin(), x.end(), 0.0f);
+    auto blocks = Block::allocate(blocked_memory(), 2 * 16 * 16 * 4);
+    auto workspace = Block::allocate(blocked_memory(), candidate.workspace_bytes);
+    ASSERT_TRUE(blocks.ok() && workspace.ok());
+    const Handle in[] = {host_memory().of(x.data()), {}}, out[] = {blocks->handle()};
+    ASSERT_TRUE((*kernel)->run({.in = in, .out = out, .workspace = workspace->handle()}).ok());
+    const auto* y = reinterpret_cast<const float*>(blocked_memory().visible(blocks->handle()));
+    for (int64_t p = 0; p < 16; ++p)
+      EXPECT_EQ(y[p * 16], 2 * x[p] + 16) << p << " by " << candidate.algorithm;
+    // Either of them in the other's place is refused.
+    for (const auto& [from, to] : {std::pair{in[0], in[0]}, std::pair{out[0], out[0]}}) {
+      const Handle read[] = {from, {}}, written[] = {to};
+      EXPECT_FALSE((*kernel)->run({.in = read, .out = written, .workspace = workspace->handle()}).ok());
+    }
   }
 }
 

@@ -2,11 +2,13 @@
 //
 // 50,000 pairs of a candidate and a shape; WALLE_CANDIDATE_PAIRS says another number. A failure names the
 // seed of its shape: WALLE_TEST_SEED=<seed> WALLE_CANDIDATE_PAIRS=1 runs that shape alone.
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <map>
 
+#include "base/cpu_features.h"
 #include "base/machine.h"
 #include "kernels/isa.h"
 #include "op_case.h"
@@ -169,22 +171,25 @@ class RandomCandidates : public ::testing::Test {
     // Every shape as another machine, with all sets of this one.
     const auto profiles = base::machine_profiles();
     base::Machine machine = profiles[seed % profiles.size()];
-    machine.isa = "avx512";
+    machine.isa = sets_.back().starts_with("avx512") ? sets_.back() : "avx512";
     SCOPED_TRACE("as " + machine.name);
     const base::MachineScope scope(machine);
-    for (const kernels::Isa isa : kernels::supported_isas()) {
-      setenv("WALLE_CPU", std::string(kernels::isa_name(isa)).c_str(), 1);
+    for (const std::string& set : sets_) {
+      setenv("WALLE_CPU", set.c_str(), 1);
       for (int threads : {1, 2})
         for (const Backend* backend : backends_) {
           if (!backend->supports(c.view())) continue;
           for (const Candidate& candidate : backend->candidates(c.view(), threads)) {
-            SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " +
-                         std::string(kernels::isa_name(isa)) + " threads " + std::to_string(threads) +
-                         "; again: WALLE_TEST_SEED=" + std::to_string(seed) + " WALLE_CANDIDATE_PAIRS=1");
+            SCOPED_TRACE(std::string(c.name()) + " " + candidate.algorithm + " " + set + " threads " +
+                         std::to_string(threads) + "; again: WALLE_TEST_SEED=" + std::to_string(seed) +
+                         " WALLE_CANDIDATE_PAIRS=1");
             const auto got = c.run_on(*backend, candidate, threads);
             ASSERT_TRUE(got.ok()) << got.error().message();
             if (!want) want = *got;
-            expect_equal_enough(*got, *want, candidate.error);
+            if (candidate.arithmetic == Arithmetic::own)
+              expect_equal_enough(*got, *want, candidate.error);
+            else
+              expect_rounded(*got, *want, candidate.error * spread(c.view()));
             if (HasFatalFailure()) return;
             ++pairs_;
             ++of_[kernel_of(candidate)];
@@ -194,10 +199,37 @@ class RandomCandidates : public ::testing::Test {
     unsetenv("WALLE_CPU");  // the machine outside of the scope may lack that set
   }
 
+  // Sums of products of numbers in [-1, 1]: the root of their mean square.
+  static double spread(const NodeView& node) {
+    const Shape& b = node.shape(1);
+    const int64_t terms = node.op().name == "Conv" ? b.elements() / b[0] : std::max(b[0], b[b.rank() - 1]);
+    return std::sqrt(static_cast<double>(terms)) / 3;
+  }
+
+  // Both operands of a product are off by 2^-9 of themselves at most, 0.3 % of a sum in the mean; eight times
+  // that is a mistake.
+  static void expect_rounded(const std::vector<Tensor>& got, const std::vector<Tensor>& want, double spread) {
+    for (int64_t k = 0; k < got[0].elements(); ++k) {
+      const float a = got[0].as<float>()[static_cast<size_t>(k)],
+                  b = want[0].as<float>()[static_cast<size_t>(k)];
+      ASSERT_NEAR(a, b, 8 * 0.003 * (spread + 0.3)) << "element " << k;
+    }
+  }
+
+  // Of this machine, and what stands beside them.
+  const std::vector<std::string> sets_ = [] {
+    std::vector<std::string> all;
+    for (const kernels::Isa isa : kernels::supported_isas()) all.emplace_back(kernels::isa_name(isa));
+    if (all.back() == "avx512" && base::cpu_features().has.has(base::Capability::avx512_bf16))
+      all.push_back("avx512+avx512_bf16");
+    return all;
+  }();
+
   // The algorithm without its tile and its set: layouts may share a price.
   static std::string kernel_of(const Candidate& c) {
-    const size_t end = c.algorithm.find("_f32");
-    return c.algorithm.substr(0, end == std::string::npos ? end : end + 4);
+    const size_t own = c.algorithm.find("_f32");
+    const size_t end = own == std::string::npos ? c.algorithm.find("_bf16") : own;
+    return c.algorithm.substr(0, end == std::string::npos ? end : c.algorithm.find('_', end + 1));
   }
 
   // The first one has the reference.

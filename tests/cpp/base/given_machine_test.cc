@@ -21,7 +21,7 @@ TEST(GivenMachine, ProfilesDifferInAllThatKernelsAndPlansFollow) {
   for (const int64_t kilobytes : {256, 2048}) EXPECT_TRUE(have(&Machine::l2_bytes, kilobytes << 10));
   EXPECT_TRUE(have(&Machine::l3_bytes, int64_t{0})) << "one without an outer cache";
   for (const int cores : {1, 8}) EXPECT_TRUE(have(&Machine::processors, cores));
-  for (const char* costs : {"zen3", "zen4", "zen5", "phone", "none"})
+  for (const char* costs : {"zen3", "zen4", "zen5", "laptop", "phone", "none"})
     EXPECT_TRUE(have(&Machine::costs, costs));
 }
 

@@ -55,6 +55,7 @@ TEST(CpuFeatures, AreConsistent) {
   for (const auto& [some, stands_on] : {std::pair{avx512_vnni, avx512f},
                                         {avx512_bf16, avx512f},
                                         {avx512_fp16, avx512bw},
+                                        {avx512_vbmi, avx512f},
                                         {avx512f, avx2},
                                         {avx_vnni, avx2},
                                         {f16c, avx2},

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
+#include <random>
 #include <vector>
 
 #include "kernels/eltwise/binary.h"
@@ -10,6 +13,7 @@
 #include "kernels/eltwise/saturate.h"
 #include "kernels/eltwise/select.h"
 #include "kernels/eltwise/unary.h"
+#include "seed.h"
 
 namespace walle::kernels {
 namespace {
@@ -50,6 +54,142 @@ TEST(Binary, IntegersWrap) {
   EXPECT_EQ(binary<uint16_t>(BinaryKind::mul, {65535}, {65535}), (std::vector<uint16_t>{1}));
   EXPECT_EQ(binary<int32_t>(BinaryKind::power, {3, 2, -1, 1, 2}, {4, 32, -3, -9, -1}),
             (std::vector<int32_t>{81, 0, -1, 1, 0}));
+}
+
+// Of one exponent for all: rounded as a product in double is, which pow() of the C library is to a unit.
+TEST(Binary, SquaresAndCubesAreRoundedOnce) {
+  std::mt19937 random(test_seed());
+  std::vector<float> x{0, -0.0f, kInf, -kInf, kNaN, 1e30f, -1e-30f, 3};
+  for (int i = 0; i < 1000; ++i)
+    x.push_back(std::ldexp(static_cast<float>(random()), int(random() % 80) - 70));
+  const auto squares = binary<float>(BinaryKind::power, x, {2}),
+             cubes = binary<float>(BinaryKind::power, x, {3});
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double v = x[i];
+    const auto same = [](float a, double b) {
+      const auto want = static_cast<float>(b);
+      return (a == want && std::signbit(a) == std::signbit(want)) || (a != a && b != b);
+    };
+    EXPECT_TRUE(same(squares[i], v * v)) << v;
+    EXPECT_TRUE(same(cubes[i], v * v * v)) << v;
+    if (v != v || !std::isfinite(cubes[i])) continue;
+    EXPECT_NEAR(cubes[i], std::pow(x[i], 3.0f), std::abs(cubes[i]) * 2e-7);
+  }
+  EXPECT_EQ(binary<int32_t>(BinaryKind::power, {3, -2, 70000}, {3}),
+            (std::vector<int32_t>{27, -8, static_cast<int32_t>(343'000'000'000'000)}));
+  EXPECT_EQ(binary<double>(BinaryKind::power, {3, -2}, {2}), (std::vector<double>{9, 4}));
+}
+
+// By products and what they were rounded by, next to the cube with more digits.
+TEST(Binary, CubesOfFloat64AreWithinAUnit) {
+  std::mt19937_64 random(test_seed());
+  constexpr double kMost = std::numeric_limits<double>::infinity();
+  std::vector<double> x{0, -0.0, kMost, -kMost, kNaN, 1e200, -1e200, 1e103, 1e-200, -1e-110, 5e-324, 3, -2};
+  for (int i = 0; i < 20000; ++i)
+    x.push_back(std::ldexp(static_cast<double>(static_cast<int64_t>(random())), int(random() % 600) - 360));
+  const auto cubes = binary<double>(BinaryKind::power, x, {3});
+  for (size_t i = 0; i < x.size(); ++i) {
+    const auto v = static_cast<long double>(x[i]);
+    const auto want = static_cast<double>(v * v * v);
+    if (!(std::fabs(want) < kMost)) {
+      EXPECT_TRUE(cubes[i] == want || (want != want && cubes[i] != cubes[i])) << x[i];
+      continue;
+    }
+    EXPECT_EQ(std::signbit(cubes[i]), std::signbit(want)) << x[i];
+    EXPECT_GE(cubes[i], std::nextafter(want, -kMost)) << x[i];
+    EXPECT_LE(cubes[i], std::nextafter(want, kMost)) << x[i];
+  }
+}
+
+// Quotients of int32 by way of double, whichever operand is a number alone.
+TEST(Binary, QuotientsOfInt32AreWhole) {
+  std::mt19937 random(test_seed());
+  constexpr int32_t kHighest = std::numeric_limits<int32_t>::max();
+  std::vector<int32_t> x{kLowest, kLowest, kLowest, kLowest, kHighest, kHighest, 0, kHighest, 1},
+      y{-1, 1, 0, kLowest, -1, kHighest - 1, kLowest, 0, kLowest};
+  for (int i = 0; i < 20000; ++i) {
+    x.push_back(static_cast<int32_t>(random()) >> random() % 31);
+    // Multiples and their neighbours.
+    y.push_back(i % 2 ? static_cast<int32_t>(random()) >> random() % 31
+                      : x.back() / (1 + int(random() % 9)) + int(random() % 3) - 1);
+  }
+  const auto want = [](int64_t a, int64_t b) { return b == 0 ? 0 : static_cast<int32_t>(a / b); };
+  const auto both = binary<int32_t>(BinaryKind::div, x, y);
+  for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(both[i], want(x[i], y[i])) << x[i] << " / " << y[i];
+  for (const int32_t one : {0, 1, -1, 7, kLowest, kHighest}) {
+    const auto by = binary<int32_t>(BinaryKind::div, x, {one}),
+               of = binary<int32_t>(BinaryKind::div, {one}, y);
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_EQ(by[i], want(x[i], one)) << x[i] << " / " << one;
+      ASSERT_EQ(of[i], want(one, y[i])) << one << " / " << y[i];
+    }
+  }
+}
+
+// All pairs of 8 bits: kinds that ignore signs are computed without them, and half of the comparisons with
+// operands exchanged.
+template <class T>
+void expect_all_pairs() {
+  std::vector<T> x, y;
+  for (int a = 0; a < 256; ++a)
+    for (int b = 0; b < 256; ++b) {
+      x.push_back(static_cast<T>(a));
+      y.push_back(static_cast<T>(b));
+    }
+  const auto each = [&](BinaryKind kind, auto definition) {
+    using R = decltype(definition(x[0], y[0]));
+    const Shape shapes[] = {Shape{65536}, Shape{65536}};
+    const auto out = std::make_unique<R[]>(65536);
+    run_binary(kind, tensor::kDTypeOf<T>, make_broadcast(Shape{65536}, shapes), x.data(), y.data(), out.get(),
+               0, 65536);
+    for (size_t i = 0; i < x.size(); ++i)
+      ASSERT_EQ(out[i], definition(x[i], y[i])) << int(kind) << ' ' << int(x[i]) << ' ' << int(y[i]);
+  };
+  using K = BinaryKind;
+  each(K::add, [](T a, T b) { return static_cast<T>(a + b); });
+  each(K::sub, [](T a, T b) { return static_cast<T>(a - b); });
+  each(K::mul, [](T a, T b) { return static_cast<T>(a * b); });
+  each(K::min, [](T a, T b) { return a < b ? a : b; });
+  each(K::max, [](T a, T b) { return a < b ? b : a; });
+  each(K::div, [](T a, T b) { return static_cast<T>(b == 0 ? 0 : a / b); });
+  each(K::bit_and, [](T a, T b) { return static_cast<T>(a & b); });
+  each(K::bit_or, [](T a, T b) { return static_cast<T>(a | b); });
+  each(K::bit_xor, [](T a, T b) { return static_cast<T>(a ^ b); });
+  each(K::shift_left, [](T a, T b) { return static_cast<T>(b < 0 || b > 7 ? 0 : a << b); });
+  each(K::shift_right, [](T a, T b) { return static_cast<T>(b < 0 || b > 7 ? (a < 0 ? -1 : 0) : a >> b); });
+  each(K::equal, [](T a, T b) { return a == b; });
+  each(K::less, [](T a, T b) { return a < b; });
+  each(K::less_equal, [](T a, T b) { return a <= b; });
+  each(K::greater, [](T a, T b) { return a > b; });
+  each(K::greater_equal, [](T a, T b) { return a >= b; });
+}
+
+TEST(Binary, AllPairsOfEightBits) {
+  expect_all_pairs<int8_t>();
+  expect_all_pairs<uint8_t>();
+}
+
+// A matrix and a column: what is exchanged is how both are read, too.
+TEST(Binary, ComparisonsBroadcastEitherOperand) {
+  const Shape shapes[] = {Shape{2, 3}, Shape{2, 1}};
+  const std::vector<float> x{1, 2, kNaN, 4, 5, 6}, y{2, 5};
+  bool out[6];
+  run_binary(BinaryKind::greater, DType::float32, make_broadcast(Shape{2, 3}, shapes), x.data(), y.data(),
+             out, 0, 6);
+  EXPECT_EQ(std::vector<bool>(out, out + 6), (std::vector<bool>{false, false, false, false, false, true}));
+  run_binary(BinaryKind::greater_equal, DType::float32, make_broadcast(Shape{2, 3}, shapes), x.data(),
+             y.data(), out, 0, 6);
+  EXPECT_EQ(std::vector<bool>(out, out + 6), (std::vector<bool>{false, true, false, false, true, true}));
+}
+
+TEST(Unary, InfinitiesCountBySign) {
+  const std::vector<float> x{kInf, -kInf, kNaN, 1, kInf, -kInf};
+  for (const int which : {0, 1, 2, 3}) {
+    bool y[6];
+    run_unary(UnaryKind::is_inf, DType::float32, {double(which & 1), double(which >> 1)}, x.data(), y, 6);
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(y[i], (x[i] == kInf && which >> 1) || (x[i] == -kInf && which & 1)) << i << ' ' << which;
+  }
 }
 
 TEST(Binary, ShiftsByTheWidthMoveEverythingOut) {
@@ -242,6 +382,32 @@ TEST(Select, CopiesBitsWithBroadcasting) {
   run_select(make_broadcast(Shape{2}, shapes), 4, condition, x, y, out, 0, 2);
   EXPECT_TRUE(std::isnan(out[0]));
   EXPECT_EQ(out[1], 2);
+}
+
+// Every size, dense or repeated operands, lengths around those of vectors, addresses beside their multiples.
+TEST(Select, IsItsDefinitionWhateverRepeats) {
+  std::mt19937 random(test_seed());
+  for (const int64_t size : {1, 2, 4, 8, 16})
+    for (const int repeats : {0, 1, 2, 3, 4, 5, 6, 7})
+      for (const int64_t n : {1, 2, 7, 16, 31, 64, 133}) {
+        const auto dims = [&](int operand) { return Shape{repeats >> operand & 1 ? 1 : n}; };
+        std::vector<uint8_t> x((n + 1) * size), y((n + 1) * size), out((n + 2) * size, 0x5a);
+        for (auto* operand : {&x, &y})
+          for (uint8_t& byte : *operand) byte = static_cast<uint8_t>(random());
+        const auto condition = std::make_unique<bool[]>(n + 1);
+        for (int64_t i = 0; i <= n; ++i) condition[i] = random() % 2;
+        const Shape shapes[] = {dims(0), dims(1), dims(2)};
+        run_select(make_broadcast(Shape{n}, shapes), size, condition.get() + 1, x.data() + size,
+                   y.data() + size, out.data() + size, 0, n);
+        const auto step = [&](int operand) { return repeats >> operand & 1 ? 0 : 1; };
+        for (int64_t i = 0; i < n; ++i) {
+          const bool first = condition[1 + i * step(0)];
+          const uint8_t* want = first ? &x[(1 + i * step(1)) * size] : &y[(1 + i * step(2)) * size];
+          ASSERT_EQ(std::memcmp(&out[(1 + i) * size], want, size), 0) << size << ' ' << repeats << ' ' << n;
+        }
+        ASSERT_EQ(out[(n + 1) * size], 0x5a);
+        ASSERT_EQ(out[0], 0x5a);
+      }
 }
 
 TEST(Select, TakesElementsOfEverySize) {

@@ -1,9 +1,12 @@
 #include "kernels/pool/pool.h"
 
 #include <algorithm>
+#include <random>
 
 #include "kernels/compare.h"
+#include "kernels/pool/pool_codes.h"
 #include "kernels/pool/pool_reference.h"
+#include "seed.h"
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
@@ -28,7 +31,9 @@ PoolShape make(int64_t channels, int64_t h, int64_t w, int64_t k, int64_t stride
 TEST(Pool, EverySetMatchesTheDefinition) {
   const PoolShape shapes[] = {make(3, 112, 112, 3, 2, 1, 1, false), make(2, 13, 29, 3, 2, 1, 0, true),
                               make(5, 7, 7, 7, 1, 1, 0, false),     make(2, 17, 18, 2, 2, 1, 0, false),
-                              make(1, 20, 9, 3, 1, 2, 1, false),    make(4, 5, 5, 3, 3, 1, 1, true)};
+                              make(1, 20, 9, 3, 1, 2, 1, false),    make(4, 5, 5, 3, 3, 1, 1, true),
+                              make(3, 50, 70, 3, 3, 1, 1, true),    make(2, 41, 37, 5, 3, 1, 2, false),
+                              make(2, 33, 90, 2, 4, 1, 0, false),   make(1, 64, 64, 3, 40, 1, 1, false)};
   for (const PoolShape& base : shapes)
     for (int kind = 0; kind < 3; ++kind) {
       PoolShape s = base;
@@ -53,7 +58,8 @@ TEST(Pool, EverySetMatchesTheDefinition) {
 // Whatever comes before or after it in its window, in the widest vector and in what is left of a row.
 TEST(Pool, AMaximumKeepsNaN) {
   for (const PoolShape& base : {make(2, 40, 41, 3, 1, 1, 1, false), make(2, 40, 41, 3, 2, 1, 1, false),
-                                make(2, 40, 41, 3, 1, 2, 1, false), make(2, 40, 41, 2, 2, 1, 0, false)}) {
+                                make(2, 40, 41, 3, 1, 2, 1, false), make(2, 40, 41, 2, 2, 1, 0, false),
+                                make(2, 40, 61, 4, 3, 1, 1, false)}) {
     PoolShape s = base;
     s.mean = false;
     auto x = random_floats(s.channels * s.h * s.w, 3);
@@ -69,6 +75,50 @@ TEST(Pool, AMaximumKeepsNaN) {
       run_pool(pool, x.data(), y.data(), 1, workspace->data());
       expect_close(y, want, 1e-6);
     }
+  }
+}
+
+template <class T>
+void expect_codes(const PoolShape& s, std::mt19937& random) {
+  std::vector<T> x(static_cast<size_t>(s.channels * s.h * s.w));
+  for (T& v : x) v = static_cast<T>(random());
+  std::vector<T> want(static_cast<size_t>(s.channels * s.oh * s.ow));
+  pool_reference(s, x.data(), want.data(), 1);
+  ASSERT_TRUE(pools_codes(s, tensor::kDTypeOf<T>));
+  for (const int threads : {1, 2}) {
+    std::vector<std::byte> workspace(pool_codes_workspace_bytes(s, threads) + 1, std::byte{0x5a});
+    std::vector<T> y(want.size() + 1, T(7));
+    run_pool_codes(s, tensor::kDTypeOf<T>, x.data(), y.data(), threads, workspace.data());
+    ASSERT_EQ(workspace.back(), std::byte{0x5a});
+    ASSERT_EQ(y.back(), T(7));
+    y.pop_back();
+    ASSERT_EQ(y, want) << s.h << 'x' << s.w << " windows " << s.kh << 'x' << s.kw << " strides " << s.sh
+                       << ',' << s.sw << " padding " << s.pt << ',' << s.pl;
+  }
+}
+
+TEST(Pool, CodesAreTheDefinitions) {
+  std::mt19937 random(test_seed());
+  const auto pick = [&](int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(random() % static_cast<uint64_t>(most - least + 1));
+  };
+  for (int round = 0; round < 400 && !::testing::Test::HasFatalFailure(); ++round) {
+    PoolShape s;
+    s.channels = pick(1, 4);
+    s.h = pick(1, 20);
+    s.w = pick(1, 70);
+    s.kh = pick(1, 5);
+    s.kw = pick(1, 5);
+    s.sh = pick(1, 4);
+    s.sw = pick(1, 4);
+    s.dh = s.dw = 1;
+    s.pt = pick(0, s.kh + 1);
+    s.pl = pick(0, s.kw + 1);
+    // Windows that reach beyond the image, and some that lie beyond it.
+    s.oh = (s.h + s.pt) / s.sh + pick(0, 1);
+    s.ow = (s.w + s.pl) / s.sw + pick(0, 1);
+    expect_codes<uint8_t>(s, random);
+    expect_codes<int8_t>(s, random);
   }
 }
 

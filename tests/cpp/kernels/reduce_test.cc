@@ -3,16 +3,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/norm/determinant.h"
 #include "kernels/norm/layer_norm.h"
 #include "kernels/random/random.h"
+#include "kernels/rows.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sort/top_k.h"
+#include "seed.h"
 
 namespace walle::kernels {
 namespace {
@@ -70,6 +76,28 @@ TEST(Reduce, MaxPassesNaNOnAndSumsWrap) {
       std::numeric_limits<int32_t>::min());
 }
 
+TEST(Reduce, ExtremesOfFloat64MeetNaNAnywhere) {
+  constexpr double kMost = std::numeric_limits<double>::infinity();
+  std::mt19937 random(test_seed());
+  for (int64_t n = 0; n < 40; ++n) {
+    std::vector<double> x(static_cast<size_t>(n));
+    for (double& v : x) v = static_cast<double>(random()) - 2e9;
+    const auto of = [&](ReduceKind kind) { return reduce<double>(kind, Shape{n}, {0}, x)[0]; };
+    EXPECT_EQ(of(ReduceKind::max), n ? *std::ranges::max_element(x) : -kMost);
+    EXPECT_EQ(of(ReduceKind::min), n ? *std::ranges::min_element(x) : kMost);
+    for (size_t at = 0; at < x.size(); ++at) {
+      if (2 * at + 1 == x.size()) continue;  // both ends are one
+      const double before = std::exchange(x[at], kMost), also = std::exchange(x[x.size() - 1 - at], -kMost);
+      EXPECT_EQ(of(ReduceKind::min), -kMost) << n;
+      EXPECT_EQ(of(ReduceKind::max), x[at]) << n;
+      x[at] = kNaN;
+      EXPECT_TRUE(std::isnan(of(ReduceKind::min)) && std::isnan(of(ReduceKind::max))) << n << ' ' << at;
+      x[x.size() - 1 - at] = also;
+      x[at] = before;
+    }
+  }
+}
+
 TEST(Reduce, LongFloatSumsStayAccurate) {
   const std::vector<float> x(1 << 20, 0.1f);
   EXPECT_NEAR(reduce(ReduceKind::sum, Shape{1 << 20}, {0}, x)[0], 104857.6f, 0.5f);
@@ -119,12 +147,97 @@ TEST(LayerNorm, ConstantRowsGiveTheBias) {
 TEST(TopK, OrderTiesAndNaN) {
   const std::vector<float> x{1, kNaN, 3, 3, -2};
   std::vector<float> values(3);
-  std::vector<int64_t> at(3), scratch(5);
+  std::vector<int64_t> at(3);
+  std::vector<std::byte> scratch(top_k_scratch_bytes({1, 5, 1, 3, true}, DType::float32));
   run_top_k({1, 5, 1, 3, true}, DType::float32, x.data(), values.data(), at.data(), scratch.data());
   EXPECT_EQ(at, (std::vector<int64_t>{1, 2, 3}));
   run_top_k({1, 5, 1, 3, false}, DType::float32, x.data(), values.data(), at.data(), scratch.data());
   EXPECT_EQ(values, (std::vector<float>{-2, 1, 3}));
   EXPECT_EQ(at[2], 2);
+}
+
+// Few different numbers, so that most are ties; with NaN, zeros of both signs and infinities where there are.
+template <class T>
+std::vector<T> tied(std::mt19937_64& random, int64_t n) {
+  std::vector<T> out(static_cast<size_t>(n));
+  const bool few = random() % 2;
+  for (T& v : out) {
+    v = few ? static_cast<T>(static_cast<int>(random() % 7) - 3)
+            : static_cast<T>(static_cast<int64_t>(random()));
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr T kOdd[] = {T(kNaN), -T(kNaN), T(0), T(-0.0), T(kInf), -T(kInf)};
+      if (random() % 5 == 0) v = kOdd[random() % 6];
+    }
+  }
+  return out;
+}
+
+template <class T>
+void expect_top_k(std::mt19937_64& random) {
+  TopK s{.outer = static_cast<int64_t>(random() % 3),
+         .inner = random() % 3 ? 1 : 3,
+         .largest = random() % 2 == 0};
+  s.axis =
+      random() % 4 ? 1 + static_cast<int64_t>(random() % 100) : 1000 + static_cast<int64_t>(random() % 500);
+  s.k = std::min<int64_t>(s.axis, static_cast<int64_t>(random() % (random() % 2 ? 8 : 300)));
+  const auto x = tied<T>(random, s.outer * s.axis * s.inner);
+  std::vector<T> values(s.outer * s.k * s.inner + 1, T(77));
+  std::vector<int64_t> at(values.size(), -7), order(s.axis);
+  std::vector<int64_t> scratch(top_k_scratch_bytes(s, tensor::kDTypeOf<T>) / 8 + 1);
+  run_top_k(s, tensor::kDTypeOf<T>, x.data(), values.data(), at.data(),
+            reinterpret_cast<std::byte*>(scratch.data()));
+  for (int64_t o = 0; o < s.outer; ++o)
+    for (int64_t i = 0; i < s.inner; ++i) {
+      const auto of = [&](int64_t a) { return x[(o * s.axis + a) * s.inner + i]; };
+      // NaN after every number.
+      const auto less = [](T a, T b) { return a == a && (b != b || a < b); };
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::stable_sort(
+          order, [&](int64_t a, int64_t b) { return s.largest ? less(of(b), of(a)) : less(of(a), of(b)); });
+      for (int64_t r = 0; r < s.k; ++r) {
+        const int64_t to = (o * s.k + r) * s.inner + i;
+        ASSERT_EQ(at[to], order[r]) << s.axis << " k " << s.k << " largest " << s.largest << " inner "
+                                    << s.inner;
+        ASSERT_EQ(std::memcmp(&values[to], &x[(o * s.axis + order[r]) * s.inner + i], sizeof(T)), 0);
+      }
+    }
+  ASSERT_EQ(values.back(), T(77));
+}
+
+TEST(TopK, IsAStableSortOfEveryType) {
+  std::mt19937_64 random(test_seed());
+  for (int round = 0; round < 150 && !::testing::Test::HasFatalFailure(); ++round) {
+    expect_top_k<float>(random);
+    expect_top_k<double>(random);
+    expect_top_k<int8_t>(random);
+    expect_top_k<uint8_t>(random);
+    expect_top_k<int16_t>(random);
+    expect_top_k<int32_t>(random);
+    expect_top_k<uint32_t>(random);
+    expect_top_k<int64_t>(random);
+    expect_top_k<uint64_t>(random);
+  }
+}
+
+TEST(ArgReduce, RowsOfEverySetAreTheDefinition) {
+  std::mt19937_64 random(test_seed());
+  for (int round = 0; round < 300; ++round) {
+    const ArgReduce s{.outer = 3,
+                      .axis = 1 + static_cast<int64_t>(random() % (random() % 2 ? 20 : 300)),
+                      .greatest = random() % 2 == 0,
+                      .last_index = random() % 2 == 0};
+    auto x = tied<float>(random, s.outer * s.axis);
+    if (random() % 2)
+      for (float& v : x) v = v == v ? v : 1;
+    int64_t want[3], got[3] = {-1, -1, -1};
+    run_arg_reduce(s, DType::float32, x.data(), want);
+    for (const Isa isa : supported_isas()) {
+      run_arg_rows(reduce_table(isa), s, x.data(), got, 0, 1);
+      run_arg_rows(reduce_table(isa), s, x.data(), got, 1, 3);
+      for (int i = 0; i < 3; ++i)
+        ASSERT_EQ(got[i], want[i]) << isa_name(isa) << ' ' << s.axis << ' ' << s.greatest << s.last_index;
+    }
+  }
 }
 
 TEST(Determinant, PivotsAndSingularMatrices) {

@@ -115,6 +115,37 @@ TEST(ShapeClass, KnowsWhatIsComputedOfShapes) {
   EXPECT_EQ(session->memory().plans, 2);
 }
 
+// Values of an input that decide sizes are symbols of the class, as the sizes of the others are.
+TEST(ShapeClass, TakesWholeNumbersThatDecideSizes) {
+  GraphBuilder b;
+  const auto x = b.input("x", DType::float32, {{-1, "n"}});
+  const auto ends = b.input("ends", DType::int64, {{2, ""}});
+  const auto first = b.node("Slice", {ends, b.ints({0}), b.ints({1})});
+  const auto wide =
+      b.node("Expand", {b.node("Exp", {x}), b.node("Shape", {b.node("ConstantOfShape", {ends})})});
+  b.output(b.node("Mul", {wide, b.node("Cast", {first}, {{"to", int64_t{1}}})}), "y");
+  const auto model = model_of(b.data());
+  auto session = *model->session({});
+  auto exact = *model->session({.debug = {.classes = false}});
+  const auto both = [&](int64_t rows, int64_t n) {
+    const std::vector<NamedValue> in{{"x", ramp({n}, 0.1f)},
+                                     {"ends", *Tensor::vector_i64(std::vector<int64_t>{rows, n})}};
+    const auto got = *session->run(in), wanted = *exact->run(in);
+    EXPECT_TRUE(got[0].tensor()->identical(*wanted[0].tensor())) << rows << " x " << n;
+    EXPECT_EQ(got[0].tensor()->shape(), (Shape{rows, n}));
+  };
+  for (int64_t i = 0; i < 12; ++i) both(3 + i, 5 + 2 * i);
+  EXPECT_EQ(session->memory().plans, 2);
+  EXPECT_EQ(exact->memory().plans, 12);
+  // What is 0, 1, or contradicts the other input, is met as it would be without a class.
+  both(1, 7);
+  both(0, 7);
+  const std::vector<NamedValue> wrong{{"x", ramp({6})},
+                                      {"ends", *Tensor::vector_i64(std::vector<int64_t>{4, 9})}};
+  EXPECT_FALSE(session->run(wrong).ok());
+  both(40, 41);
+}
+
 // What leaves the plan is a tensor, and so is what arithmetic of fractions reads.
 TEST(ShapeClass, GivesShapesAsResults) {
   GraphBuilder b;

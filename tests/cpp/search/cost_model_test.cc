@@ -2,6 +2,7 @@
 #include "search/cost_model.h"
 
 #include <limits>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -78,6 +79,19 @@ TEST(CostModel, ScalesByTheRatioOfProfiles) {
   EXPECT_DOUBLE_EQ(model.ms(features("", Quantity::flop, 1e6)), 30) << "scalar loops go by steps";
 }
 
+// Of another set: not this machine's. Of what stands beside a set: whose it is that can run it.
+TEST(CostModel, ScalesRowsOfWhatStandsBesideASet) {
+  CostTable with = table();
+  with.profiles.push_back({"narrow", 9, 1, 1, 1, 1, 1});
+  with.rows.push_back({"k", "narrow", {77}});
+  with.rows.push_back({"k", "wide_dot", {0.5}});
+  DeviceProfile here = table().profiles[0];
+  here.flop = 2;
+  const CostModel model(with, here);
+  EXPECT_DOUBLE_EQ(model.ms(features("wide_dot", Quantity::flop, 1e6)), 1);
+  EXPECT_LT(model.ms(features("narrow", Quantity::flop, 1e6)), 1) << "a vector kernel that nobody knows";
+}
+
 TEST(CostModel, FingerprintTellsModelsApart) {
   EXPECT_EQ(CostModel(table()).fingerprint(), CostModel(table()).fingerprint());
   CostTable other = table();
@@ -93,8 +107,14 @@ TEST(CostTables, AreWholeAndNamed) {
     for (const DeviceProfile& p : t.profiles)
       for (const double figure : {p.flop, p.step, p.l1_byte, p.l2_byte, p.l3_byte, p.memory_byte})
         EXPECT_GT(figure, 0) << p.isa;
-    for (const CostRow& r : t.rows)
+    for (const CostRow& r : t.rows) {
+      EXPECT_FALSE(r.kernel.empty());
       for (const double ns : r.ns) EXPECT_GE(ns, 0) << r.kernel;
+    }
+    // Every kernel and set once: of two rows one would never be looked at.
+    std::set<std::pair<std::string_view, std::string_view>> named;
+    for (const CostRow& r : t.rows)
+      EXPECT_TRUE(named.emplace(r.kernel, r.isa).second) << r.kernel << ' ' << r.isa;
   }
 }
 

@@ -158,5 +158,30 @@ TEST(MachineCosts, OfASessionHoldThoseOfItsDevices) {
   EXPECT_LE(host.measured, 1) << "nor at all where a given machine brings its costs";
 }
 
+// A machine that is scaled for has VNNI or bfloat16 as often as one that was fitted: products of a form must
+// not be priced as a kernel that nobody knows, which would never be taken.
+TEST(MachineCosts, ScaledMachinesKnowWhatStandsBesideTheirSets) {
+  struct Pair {
+    std::string_view machine, set, kernel, form, than, on;
+  };
+  constexpr Pair kPairs[] = {
+      {"laptop", "avx2", "blocked_conv_int8", "avx_vnni", "blocked_conv_int8", "avx2"},
+      {"laptop", "avx2", "gemm_int8", "avx_vnni", "gemm_int8", "avx2"},
+      {"zen5", "avx512", "blocked_conv_int8", "avx512_vnni", "blocked_conv_int8", "avx512"},
+      {"zen5", "avx512", "gemm_int8", "avx512_vnni", "gemm_int8", "avx512"},
+      {"zen5", "avx512", "gemm_bf16", "avx512_bf16", "gemm_f32", "avx512"},
+      {"zen5", "avx512", "blocked_window_bf16", "avx512_bf16", "blocked_window_f32", "avx512"},
+  };
+  for (const Pair& p : kPairs) {
+    const CostModel model(cost_tables().front(), *scaled_profile(p.machine, p.set));
+    const auto ms = [&](std::string_view kernel, std::string_view isa) {
+      backends::Features f{.kernel = kernel, .isa = isa, .amount = {}};
+      f[backends::Quantity::flop] = 1e8;
+      return model.ms(f);
+    };
+    EXPECT_LT(ms(p.kernel, p.form), ms(p.than, p.on)) << p.machine << ' ' << p.kernel << ' ' << p.form;
+  }
+}
+
 }  // namespace
 }  // namespace walle::search

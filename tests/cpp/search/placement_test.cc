@@ -238,13 +238,24 @@ TEST(Plan, TakesNothingThatStraysFurtherThanAllowed) {
   const Rough some("some", "Relu");
   const ops::Program p = one_node(kRelu);
   const auto algorithm = [&](double most_error) {
-    return make_plan(p, {&some}, {.most_error = most_error})->steps[0].chosen.candidate.algorithm;
+    return make_plan(p, {&some}, {.allowed = {.error = most_error}})->steps[0].chosen.candidate.algorithm;
   };
   EXPECT_EQ(algorithm(kStrictError), "fast");
   EXPECT_EQ(algorithm(kNormalError), "fast");
   EXPECT_EQ(algorithm(9.9), "fast");
   EXPECT_EQ(algorithm(10), "rough") << "the bound is allowed";
   EXPECT_EQ(make_plan(p, {&some}, {})->steps[0].losers.size(), 1u) << "what is forbidden is no loser either";
+}
+
+TEST(Plan, RoundsOperandsWhereASessionAllowsItAlone) {
+  const Short some("some", "Relu");
+  const ops::Program p = one_node(kRelu);
+  const auto algorithm = [&](const SearchOptions& options) {
+    return make_plan(p, {&some}, options)->steps[0].chosen.candidate.algorithm;
+  };
+  EXPECT_EQ(algorithm({}), "fast");
+  EXPECT_EQ(algorithm({.allowed = {.error = 1e9}}), "fast") << "shorter numbers are no matter of accuracy";
+  EXPECT_EQ(algorithm({.allowed = {.bfloat16 = true}}), "short");
 }
 
 TEST(Plan, TakesAReferenceWhereItsBackendHasNothingElse) {

@@ -94,7 +94,8 @@ TEST(PlanCache, KeyHoldsWhatDecides) {
   EXPECT_NE(key, plan_key(m.p, m.backends, {.threads = 2}));
   EXPECT_NE(key, plan_key(m.p, m.backends, {.search = false}));
   EXPECT_NE(key, plan_key(m.p, m.backends, {.tune = 2}));
-  EXPECT_NE(key, plan_key(m.p, m.backends, {.most_error = kStrictError}));
+  EXPECT_NE(key, plan_key(m.p, m.backends, {.allowed = {.error = kStrictError}}));
+  EXPECT_NE(key, plan_key(m.p, m.backends, {.allowed = {.bfloat16 = true}}));
   const Fake b("b", "A");
   EXPECT_NE(key, plan_key(m.p, {&b}, plain));
   const CostModel other(cost_tables().front(), {"scalar", 1, 1, 1, 1, 1, 1});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include "backends/op_case.h"
@@ -19,6 +20,47 @@ using backends::Case;
 constexpr double kMedianRegret = 1.01;
 constexpr double kMeanRegret = 1.02;
 constexpr double kWorstRegret = 1.79;
+
+// Image convolutions of codes, as quantised networks have them.
+void add_codes(std::vector<Case>& out) {
+  const auto filled = [](DType dtype, const Shape& shape, uint8_t byte) {
+    Tensor t = *Tensor::zeros(dtype, shape);
+    std::memset(t.mutable_data(), byte, static_cast<size_t>(shape.elements()));
+    return t;
+  };
+  const auto conv = [&](int64_t c, int64_t m, int64_t side, int64_t window, int64_t stride, int64_t groups) {
+    const int64_t pad = window / 2;
+    ir::Attributes a{{"pads", std::vector<int64_t>{pad, pad, pad, pad}},
+                     {"strides", std::vector<int64_t>{stride, stride}},
+                     {"dilations", std::vector<int64_t>{1, 1}},
+                     {"kernel_shape", std::vector<int64_t>{window, window}}};
+    a.set("group", groups);
+    Tensor scale = *Tensor::allocate(DType::float32, {});
+    scale.as_mutable<float>()[0] = 0.5f;
+    const Tensor zero = filled(DType::uint8, {}, 7), none = filled(DType::int8, {}, 0);
+    std::vector inputs{filled(DType::uint8, {1, c, side, side}, 9),
+                       scale,
+                       zero,
+                       filled(DType::int8, {m, c / groups, window, window}, 3),
+                       scale,
+                       none,
+                       scale,
+                       zero};
+    std::vector<bool> constant(inputs.size(), true);
+    constant[0] = false;
+    out.emplace_back("QuantizedConv", a, std::move(inputs), std::move(constant));
+  };
+  conv(3, 64, 224, 7, 2, 1);
+  conv(3, 32, 224, 3, 2, 1);
+  for (const int64_t c : {16, 32, 64, 128, 256, 512}) {
+    const int64_t side = std::max<int64_t>(7, 56 * 64 / c);
+    conv(c, c, side, 3, 1, 1);
+    conv(c, 2 * c, side, 3, 2, 1);
+    conv(c, 4 * c, side, 1, 1, 1);
+    conv(c, c, side, 3, 1, c);
+    conv(c, c, side, 5, 1, c);
+  }
+}
 
 // Layers of the networks of bench/: image convolutions, depthwise and pointwise ones, products, attention's.
 std::vector<Case> layers() {
@@ -61,6 +103,7 @@ std::vector<Case> layers() {
                      std::vector{false, true});
     out.emplace_back("MatMul", ir::Attributes{}, std::vector{zeros({m, k}), zeros({k, n})});
   }
+  add_codes(out);
   return out;
 }
 
@@ -80,7 +123,7 @@ Regret regret(const CostModel& scaled, const CostModel& fitted, int threads) {
     for (const backends::Backend* host : hosts)
       if (host->supports(c.view()))
         for (backends::Candidate& way : host->candidates(c.view(), threads))
-          if (!way.reference) ways.push_back(std::move(way));
+          if (!way.reference && way.arithmetic == backends::Arithmetic::own) ways.push_back(std::move(way));
     if (ways.size() < 2) continue;
     const auto by = [](const CostModel& model) {
       return [&](const backends::Candidate& way) { return model.ms(way.features); };
@@ -124,15 +167,21 @@ class RegretOf : public ::testing::Test {
 TEST_F(RegretOf, Zen5ScaledFromZen4) {
   const base::MachineScope scope(*base::machine_from("zen5"));
   const CostModel fitted(*table_named("zen4"));
-  for (const kernels::Isa isa : kernels::supported_isas()) {
-    const std::string set(kernels::isa_name(isa));
-    setenv("WALLE_CPU", set.c_str(), 1);
+  std::string set;
+  const auto compare = [&](const std::string& what) {
     const auto profile = scaled_profile("zen5", set);
     ASSERT_TRUE(profile);
     for (const int threads : {1, 4})
       expect_within_the_bar(regret(CostModel(cost_tables().front(), *profile), fitted, threads),
-                            "zen5 " + set + " on " + std::to_string(threads));
+                            "zen5 " + what + " on " + std::to_string(threads));
+  };
+  for (const kernels::Isa isa : kernels::supported_isas()) {
+    set = kernels::isa_name(isa);
+    setenv("WALLE_CPU", set.c_str(), 1);
+    compare(set);
   }
+  unsetenv("WALLE_CPU");
+  compare(set + " with VNNI and bfloat16, where they are");
 }
 
 // How far scaling carries where both tables were fitted.

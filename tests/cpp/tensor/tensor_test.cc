@@ -178,6 +178,21 @@ TEST(Tensor, BooleansOfAnyByteBecomePlain) {
   EXPECT_TRUE(bits.has_plain_booleans());  // a question about booleans only
 }
 
+TEST(Tensor, SeesAByteThatIsNoBooleanWhereverItIs) {
+  for (const int64_t n : {0, 1, 63, 64, 65, 150}) {
+    Tensor t = *Tensor::allocate(DType::boolean, Shape{n});
+    const auto bytes = t.as_mutable<uint8_t>();
+    std::ranges::fill(bytes, uint8_t{1});
+    EXPECT_TRUE(t.has_plain_booleans());
+    for (int64_t i = 0; i < n; ++i)
+      for (const uint8_t odd : {2, 0x80, 0xff}) {
+        bytes[i] = odd;
+        EXPECT_FALSE(t.has_plain_booleans()) << n << ' ' << i;
+        bytes[i] = 0;
+      }
+  }
+}
+
 TEST(Shape, UncheckedProductsStopAtTheLargestNumber) {
   const int64_t most = std::numeric_limits<int64_t>::max();
   const Shape shape{2, int64_t{1} << 40, int64_t{1} << 40};

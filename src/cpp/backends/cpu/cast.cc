@@ -1,5 +1,5 @@
 // Cast on the CPU, between any two dtypes: a loop per pair, and vectors for the pairs that networks convert
-// activations between: float32 and float16, float32 to integers.
+// activations between: float32 and float16, either to integers.
 #include "kernels/eltwise/cast.h"
 
 #include <algorithm>
@@ -25,25 +25,44 @@ enum Choice { kLoop, kSimd };
 using Convert = void (*)(const kernels::EltwiseTable& table, const void* from, DType to, void* out,
                          int64_t n);
 
+constexpr int64_t kBlock = 1024;  // of what goes by way of another dtype
+
 // By way of int32, whose low bits are those of the integers that the definition goes through; values beyond
 // it take the definition's way.
 void convert_to_integer(const kernels::EltwiseTable& table, const void* from, DType to, void* out,
                         int64_t n) {
-  constexpr int64_t kBlock = 1024;
   std::array<int32_t, kBlock> whole;
   const auto* x = static_cast<const float*>(from);
   auto* y = static_cast<std::byte*>(out);
   for (int64_t at = 0; at < n; at += kBlock, y += kBlock * dtype_size(to)) {
     const int64_t count = std::min(kBlock, n - at);
-    const bool fits = table.to_int32(x + at, whole.data(), count);
+    auto* room = to == DType::int32 ? reinterpret_cast<int32_t*>(y) : whole.data();
+    const bool fits = table.to_int32(x + at, room, count);
+    if (fits && to == DType::int32) continue;
     kernels::run_cast(fits ? DType::int32 : DType::float32,
                       fits ? static_cast<const void*>(whole.data()) : x + at, to, y, count, false);
   }
 }
 
+// float32 holds every float16, and what comes of both is the same.
+void convert_from_half(const kernels::EltwiseTable& table, const void* from, DType to, void* out, int64_t n) {
+  std::array<float, kBlock> wide;
+  const auto* x = static_cast<const uint16_t*>(from);
+  auto* y = static_cast<std::byte*>(out);
+  for (int64_t at = 0; at < n; at += kBlock, y += kBlock * dtype_size(to)) {
+    const int64_t count = std::min(kBlock, n - at);
+    table.from_half(x + at, wide.data(), count);
+    if (to == DType::boolean)
+      kernels::run_cast(DType::float32, wide.data(), to, y, count, false);
+    else
+      convert_to_integer(table, wide.data(), to, y, count);
+  }
+}
+
 Convert converter(const kernels::EltwiseTable& table, DType from, DType to) {
-  if (from == DType::float32 && tensor::is_integer(to) && !tensor::is_storage_only(to))
-    return convert_to_integer;
+  const bool whole = tensor::is_integer(to) && !tensor::is_storage_only(to);
+  if (from == DType::float32 && whole) return convert_to_integer;
+  if (from == DType::float16 && (whole || to == DType::boolean) && table.from_half) return convert_from_half;
   if (from == DType::float32 && to == DType::float16 && table.to_half)
     return [](const kernels::EltwiseTable& t, const void* x, DType, void* y, int64_t n) {
       t.to_half(static_cast<const float*>(x), static_cast<uint16_t*>(y), n);

@@ -59,6 +59,10 @@ std::string_view blocked_winograd_name(int unit) {
                      : "blocked_winograd_6x6_f32";
 }
 
+std::string_view bf16_winograd_name(int unit) {
+  return unit == 2 ? "blocked_winograd_2x2_bf16" : "blocked_winograd_4x4_bf16";
+}
+
 // Transformed filters, one copy for both layouts.
 Result<SharedBlock> winograd_filters(const NodeView& node, const kernels::Winograd& winograd,
                                      kernels::Isa isa, PrepareContext& context) {
@@ -69,18 +73,25 @@ Result<SharedBlock> winograd_filters(const NodeView& node, const kernels::Winogr
     kernels::winograd_weights(winograd, readable.as<float>().data(), floats_of(block));
     return block;
   };
-  return context.shared(
-      {&w}, "conv_winograd_" + std::to_string(winograd.unit) + "_" + std::string(isa_name(isa)), make);
+  return context.shared({&w},
+                        "conv_winograd_" + std::to_string(winograd.unit) + "_" + std::string(isa_name(isa)) +
+                            (winograd.words ? "_bf16" : ""),
+                        make);
 }
 }  // namespace
 
 std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels::ConvShape& shape, int unit,
-                                            kernels::Isa isa, int threads, int choice, bool blocked) {
-  if (!kernels::winograd_fits(shape)) return std::nullopt;
-  const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa, blocked);
+                                            kernels::Isa isa, int threads, int choice, bool blocked,
+                                            const kernels::Variant<kernels::ConvBf16Table>* words) {
+  if (!(words ? kernels::winograd_bf16_fits(shape, isa, *words->table) : kernels::winograd_fits(shape)))
+    return std::nullopt;
+  const kernels::Winograd winograd =
+      kernels::make_winograd(shape, unit, isa, blocked, words ? words->table : nullptr);
   const kernels::WinogradWork work = kernels::winograd_work(winograd);
-  Candidate c = vector_candidate(node, blocked ? blocked_winograd_name(unit) : winograd_name(unit), isa,
-                                 threads, choice);
+  const std::string_view kernel = words     ? bf16_winograd_name(unit)
+                                  : blocked ? blocked_winograd_name(unit)
+                                            : winograd_name(unit);
+  Candidate c = variant_candidate(node, kernel, words ? words->name : isa_name(isa), threads, choice);
   Features& f = c.features;
   f[Quantity::flop] = work.product_flops;
   f[Quantity::l1_bytes] += (work.input_floats + work.output_floats) * kFloat;
@@ -91,7 +102,8 @@ std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels:
       static_cast<double>((unit + 2) * (unit + 2)) * tiles_of(*winograd.table, winograd.tiles(), shape.m);
   c.parameters = {{"unit", unit}, {"tiles_at_once", winograd.block}};
   c.workspace_bytes = kernels::winograd_workspace_bytes(winograd, threads);
-  c.error = kernels::winograd_error(unit);
+  c.error = words ? kernels::winograd_bf16_error(unit) : kernels::winograd_error(unit);
+  if (words) c.arithmetic = Arithmetic::bfloat16;
   return c;
 }
 
@@ -162,9 +174,10 @@ Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kern
 
 Result<std::unique_ptr<Kernel>> blocked_winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                                         int unit, const kernels::Epilogue& e,
-                                                        PrepareContext& context) {
+                                                        PrepareContext& context,
+                                                        const kernels::ConvBf16Table* words) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
-  const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa, true);
+  const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa, true, words);
   WALLE_ASSIGN(const SharedBlock weights, winograd_filters(node, winograd, isa, context));
   // A copy, because constants are not brought into this memory for a kernel that packs its weights.
   std::vector<float> bias;

@@ -7,6 +7,7 @@
 #include "kernels/conv/channel_lanes.h"
 #include "kernels/conv/lane_windows.h"
 #include "kernels/conv/winograd.h"
+#include "kernels/variants.h"
 
 namespace walle::backends::cpu {
 
@@ -17,7 +18,8 @@ std::optional<Candidate> window_candidate(const NodeView& node, const kernels::C
                                           kernels::Isa isa, int threads, int choice);
 // `blocked`: image, result and residual lie in blocks of channels, in the memory of that name.
 std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels::ConvShape& shape, int unit,
-                                            kernels::Isa isa, int threads, int choice, bool blocked = false);
+                                            kernels::Isa isa, int threads, int choice, bool blocked = false,
+                                            const kernels::Variant<kernels::ConvBf16Table>* words = nullptr);
 
 Result<std::unique_ptr<Kernel>> lane_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                             const kernels::Epilogue& e, PrepareContext& context);
@@ -29,6 +31,7 @@ Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kern
 // The bias is constant.
 Result<std::unique_ptr<Kernel>> blocked_winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                                         int unit, const kernels::Epilogue& e,
-                                                        PrepareContext& context);
+                                                        PrepareContext& context,
+                                                        const kernels::ConvBf16Table* words = nullptr);
 
 }  // namespace walle::backends::cpu

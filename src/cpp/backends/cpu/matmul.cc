@@ -3,11 +3,10 @@
 // A reference for every dtype, register tiles for float64 (kernels/gemm_f64), and for float32 those over
 // packed B (kernels/gemm). A constant B is packed once per model and shared by its sessions, or read where it
 // lies when a product has few rows; any other is packed by every run, panel by panel.
-#include <cstring>
-#include <numeric>
-
 #include "backends/cpu/epilogue.h"
+#include "backends/cpu/matmul_bf16.h"
 #include "backends/cpu/matmul_problem.h"
+#include "backends/cpu/matmul_rows.h"
 #include "base/checked.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_reference.h"
@@ -17,7 +16,7 @@
 namespace walle::backends::cpu {
 
 namespace {
-enum Choice { kReference, kPacked, kTiles };
+enum Choice { kReference, kPacked, kTiles, kBfloat16 };
 using Problem = MatMulProblem;
 
 bool supports(const NodeView& node) {
@@ -41,17 +40,6 @@ bool packs_ahead(const NodeView& node, const kernels::GemmTable& table, const Pr
   return node.constant(1) && p.one_b() && !in_place(table, p);
 }
 
-// Rows that a tile lacks are tails: it costs what loading its weights takes, whoever multiplies with them.
-void count_work(const kernels::GemmTable& table, const Problem& p, bool in_place, Features& f) {
-  const int64_t rows = in_place ? table.mr_plain : table.mr;
-  const int64_t tall = base::ceil_div(p.m, rows);
-  const int64_t wide = base::ceil_div(p.n, int64_t{table.nr});
-  const auto batches = static_cast<double>(p.a.size());
-  f[Quantity::flop] = 2 * batches * static_cast<double>(p.m * wide * table.nr * p.k);
-  f[Quantity::tails] = 2 * batches * static_cast<double>((tall * rows - p.m) * wide * table.nr * p.k);
-  f[Quantity::tiles] = batches * static_cast<double>(tall * wide);
-}
-
 Candidate simd_candidate(const NodeView& node, const kernels::GemmTable& table, const Problem& p,
                          kernels::Isa isa, int threads) {
   const bool known = node.constant(1) && p.one_b();
@@ -59,7 +47,7 @@ Candidate simd_candidate(const NodeView& node, const kernels::GemmTable& table, 
   const std::string tile = std::to_string(plain ? table.mr_plain : table.mr) + "x" + std::to_string(table.nr);
   const char* kernel = plain ? "gemm_in_place_f32" : known ? "gemm_f32" : "gemm_computed_b_f32";
   Candidate c = vector_candidate(node, kernel, isa, threads, kPacked, tile);
-  count_work(table, p, plain, c.features);
+  count_tiles(p, plain ? table.mr_plain : table.mr, table.nr, c.features);
   // A computed B is copied to panels by every run.
   const auto copied = static_cast<double>(p.a.size() * p.n * p.k * kernels::kFloatBytes);
   if (!known) c.features[Quantity::l1_bytes] += copied;
@@ -86,6 +74,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   if (!isa) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
   out.push_back(simd_candidate(node, table, matmul_problem_of(node), *isa, threads));
+  add_bf16_products(node, threads, kBfloat16, out);
 }
 
 template <class T>
@@ -115,29 +104,11 @@ Result<std::unique_ptr<Kernel>> f64_kernel(Problem p) {
   });
 }
 
-// So much of B at once: what is packed leaves memory before the next rows come in.
-constexpr int64_t kPackedAtOnce = int64_t{8} << 20;
-// Likewise, of weights that lie unaligned: the rows stay in the outer cache while they are packed.
-constexpr int64_t kCopiedAtOnce = int64_t{256} << 10;
-
 Result<Block> pack(const kernels::GemmTable& table, const Tensor& b, const Problem& p) {
   WALLE_ASSIGN(Block block, allocate_floats(kernels::packed_b_elements(table, p.n, p.k)));
-  const int64_t row = std::max<int64_t>(p.n * kernels::kFloatBytes, 1);
-  const bool aligned = b.buffer().lies_aligned();
-  const int64_t rows = std::max<int64_t>((aligned ? kPackedAtOnce : kCopiedAtOnce) / row, 1);
-  std::vector<float> copied(aligned ? 0 : std::min(rows, p.k) * p.n);
-  for (int64_t k0 = 0; k0 < p.k; k0 += rows) {
-    const int64_t k1 = std::min(k0 + rows, p.k);
-    const float* from = nullptr;  // row 0, were it there
-    if (aligned) {
-      from = b.as<float>().data();
-    } else {
-      std::memcpy(copied.data(), b.address() + k0 * row, static_cast<size_t>((k1 - k0) * row));
-      from = copied.data() - k0 * p.n;
-    }
+  for_rows_of_b(b, p, 1, [&](const float* from, int64_t k0, int64_t k1) {
     kernels::pack_b_rows(table, {from, p.n, 1}, k0, k1, p.k, p.n, floats_of(block));
-    b.buffer().drop(b.byte_offset() + static_cast<size_t>(k0 * row), static_cast<size_t>((k1 - k0) * row));
-  }
+  });
   return block;
 }
 
@@ -197,6 +168,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
                                         PrepareContext& context) {
   Problem p = matmul_problem_of(node);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
+  if (candidate.choice == kBfloat16) return prepare_bf16_product(node, context);
   if (candidate.choice == kTiles) return f64_kernel(std::move(p));
   if (candidate.choice == kPacked) return packed_kernel(node, std::move(p), e, context);
   std::unique_ptr<Kernel> kernel;

@@ -85,7 +85,12 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const kernels::Int8Table& table = *form->table;
   const MatMulProblem p = matmul_problem_of(node);
   const std::string tile = std::to_string(table.mr) + "x" + std::to_string(table.nr);
-  Candidate c = variant_candidate(node, "gemm_int8", form->name, threads, 0, tile);
+  const bool ahead = packs_ahead(node, p);
+  const char* kernel = ahead ? "gemm_int8" : "gemm_computed_b_int8";
+  Candidate c = variant_candidate(node, kernel, form->name, threads, 0, tile);
+  count_tiles(p, table.mr, table.nr, c.features);
+  // Any other B is packed by every run.
+  if (!ahead) c.features[Quantity::l1_bytes] += static_cast<double>(std::ssize(p.a) * p.n * p.k);
   c.workspace_bytes = workspace_words(node, table, p, threads) * 4;
   out.push_back(std::move(c));
 }

@@ -1,5 +1,7 @@
 #include "backends/cpu/matmul_problem.h"
 
+#include "base/checked.h"
+
 namespace walle::backends::cpu {
 
 namespace {
@@ -45,6 +47,14 @@ MatMulProblem matmul_problem_of(const NodeView& node, int right) {
   p.a = batch_offsets(batch, a_batch, p.m * p.k);
   p.b = batch_offsets(batch, b_batch, p.k * p.n);
   return p;
+}
+
+void count_tiles(const MatMulProblem& p, int64_t mr, int64_t nr, Features& f) {
+  const int64_t tall = base::ceil_div(p.m, mr), wide = base::ceil_div(p.n, nr);
+  const auto batches = static_cast<double>(p.a.size());
+  f[Quantity::flop] = 2 * batches * static_cast<double>(p.m * wide * nr * p.k);
+  f[Quantity::tails] = 2 * batches * static_cast<double>((tall * mr - p.m) * wide * nr * p.k);
+  f[Quantity::tiles] = batches * static_cast<double>(tall * wide);
 }
 
 }  // namespace walle::backends::cpu

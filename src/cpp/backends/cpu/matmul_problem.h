@@ -24,4 +24,8 @@ struct MatMulProblem {
 // Of inputs 0 and `right`, and output 0.
 MatMulProblem matmul_problem_of(const NodeView& node, int right = 1);
 
+// The work of tiles of `mr` x `nr`. Rows that a tile lacks are tails: they cost what loading its weights
+// takes, whoever multiplies with them.
+void count_tiles(const MatMulProblem& p, int64_t mr, int64_t nr, Features& f);
+
 }  // namespace walle::backends::cpu

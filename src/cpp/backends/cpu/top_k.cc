@@ -1,4 +1,4 @@
-// TopK on the CPU: a partial sort of positions, one line after the other and on one thread. It picks beams
+// TopK on the CPU: a selection that is sorted, one line after the other and on one thread. It picks beams
 // and candidates from a few thousand scores; k is small.
 #include "kernels/sort/top_k.h"
 #include "backends/cpu/cpu_op.h"
@@ -24,7 +24,7 @@ kernels::TopK spec_of(const NodeView& node) {
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   Candidate c = reference_candidate(node, "sort_top_k_reference", threads);
-  c.workspace_bytes = spec_of(node).axis * static_cast<int64_t>(sizeof(int64_t));
+  c.workspace_bytes = kernels::top_k_scratch_bytes(spec_of(node), node.dtype(0));
   out.push_back(std::move(c));
 }
 
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
   const bool values = node.has_output(0);
   return make_kernel([=, spec = spec_of(node), dtype = node.dtype(0)](const HostArgs& a) -> Status {
     kernels::run_top_k(spec, dtype, a.input<void>(0), values ? a.output<void>(0) : nullptr,
-                       indices ? a.output<int64_t>(1) : nullptr, reinterpret_cast<int64_t*>(a.workspace));
+                       indices ? a.output<int64_t>(1) : nullptr, a.workspace);
     return {};
   });
 }

@@ -3,39 +3,20 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/parallel.h"
+#include "kernels/blocked/over_blocks.h"
 
 namespace walle::kernels {
 
 WALLE_PICK_PER_ISA(BlockedTable, kBlockedF32, blocked_table)
 
 namespace {
-// fn(block, first pixel, pixels, channels) over equal runs of an image's pixels, those of small images whole.
-template <class Fn>
-void over_blocks(const BlockedShape& s, int threads, Fn fn) {
-  if (s.pixels == 0) return;
-  const int64_t total = s.blocks() * s.pixels;
-  parallel_ranges(total, kVectorGrain / kBlock, threads, [&](int64_t begin, int64_t end) {
-    while (begin < end) {
-      const int64_t block = begin / s.pixels;
-      const int64_t first = begin % s.pixels;
-      const int64_t count = std::min(end - begin, s.pixels - first);
-      fn(block, first, count, std::min(kBlock, s.c - block % blocks_of(s.c) * kBlock));
-      begin += count;
-    }
-  });
-}
-
-// Of the block's first channel in rows.
-int64_t row_start(const BlockedShape& s, int64_t block) {
-  const int64_t per_image = blocks_of(s.c);
-  return (block / per_image * s.c + block % per_image * kBlock) * s.pixels;
-}
+// A vector of channels of a pixel is one operation.
+constexpr int64_t kPixelGrain = kVectorGrain / kBlock;
 }  // namespace
 
 void to_blocked(const BlockedTable& table, const BlockedShape& s, const float* rows, float* out,
                 int threads) {
-  over_blocks(s, threads, [&](int64_t block, int64_t first, int64_t count, int64_t channels) {
+  over_blocks(s, kPixelGrain, threads, [&](int64_t block, int64_t first, int64_t count, int64_t channels) {
     table.from_rows(rows + row_start(s, block) + first, s.pixels, channels, count,
                     out + (block * s.pixels + first) * kBlock);
   });
@@ -43,7 +24,7 @@ void to_blocked(const BlockedTable& table, const BlockedShape& s, const float* r
 
 void from_blocked(const BlockedTable& table, const BlockedShape& s, const float* blocked, float* out,
                   int threads) {
-  over_blocks(s, threads, [&](int64_t block, int64_t first, int64_t count, int64_t channels) {
+  over_blocks(s, kPixelGrain, threads, [&](int64_t block, int64_t first, int64_t count, int64_t channels) {
     table.to_rows(blocked + (block * s.pixels + first) * kBlock, s.pixels, channels, count,
                   out + row_start(s, block) + first);
   });
@@ -89,7 +70,7 @@ void blocked_mean(const BlockedTable& table, const BlockedShape& s, float count,
 
 void blocked_scale(const BlockedTable& table, const BlockedShape& s, BlockedScale kind, bool shared,
                    const float* x, const float* lanes, float* y, int threads) {
-  over_blocks(s, threads, [&](int64_t block, int64_t first, int64_t count, int64_t) {
+  over_blocks(s, kPixelGrain, threads, [&](int64_t block, int64_t first, int64_t count, int64_t) {
     const int64_t at = (block * s.pixels + first) * kBlock;
     const int64_t from = shared ? block % blocks_of(s.c) : block;
     table.scale(kind, x + at, lanes + from * kBlock, count, y + at);

@@ -4,7 +4,7 @@
 // Stateless: every function may be called from any thread.
 #pragma once
 
-#include "base/checked.h"
+#include "kernels/blocked/blocked_shape.h"
 #include "kernels/blocked/blocked_table.h"
 #include "kernels/isa.h"
 #include "kernels/pool/pool.h"
@@ -12,16 +12,6 @@
 namespace walle::kernels {
 
 const BlockedTable& blocked_table(Isa isa);
-
-inline constexpr int64_t blocks_of(int64_t channels) { return base::ceil_div(channels, kBlock); }
-
-// An image of [n, c, pixels].
-struct BlockedShape {
-  int64_t n = 1, c = 1, pixels = 1;
-
-  int64_t blocks() const { return n * blocks_of(c); }
-  int64_t floats() const { return blocks() * pixels * kBlock; }
-};
 
 void to_blocked(const BlockedTable& table, const BlockedShape& shape, const float* rows, float* out,
                 int threads);

@@ -1,7 +1,7 @@
 // Convolutions with channels in lanes: Winograd's transforms, the product at each position, and what lies
 // between them and rows of pixels.
 #include "kernels/conv/lane_product_simd.h"
-#include "kernels/conv/winograd_points_simd.h"
+#include "kernels/conv/winograd_input_simd.h"
 #include "kernels/simd_activation.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
@@ -24,38 +24,11 @@ void winograd_weights(int unit, const float* filters, int64_t count, int64_t cha
   }
 }
 
-template <int N>
-void input_tiles(const WinogradInput& in) {
-  constexpr int kSide = 2 * N + 2;
-  const int64_t pitch = in.cols * kLanes;
-  for (int64_t q = 0; q < in.count; ++q) {
-    const int64_t p = in.first + q;
-    const float* from =
-        in.strip + (p / in.across * 2 * N - in.row) * pitch + (p % in.across * 2 * N - in.col) * kLanes;
-    vf half[kSide][kSide];
-    for (int j = 0; j < kSide; ++j) {
-      vf d[kSide], v[kSide];
-#pragma GCC unroll 8
-      for (int i = 0; i < kSide; ++i) d[i] = load(from + i * pitch + j * kLanes);
-      forward<N>(d, v);
-#pragma GCC unroll 8
-      for (int i = 0; i < kSide; ++i) half[i][j] = v[i];
-    }
-    float* to = in.out + q * kLanes;
-    for (int i = 0; i < kSide; ++i) {
-      vf v[kSide];
-      forward<N>(half[i], v);
-#pragma GCC unroll 8
-      for (int j = 0; j < kSide; ++j) store(to + j * in.step, v[j]);
-      to += kSide * in.step;
-    }
-  }
-}
-
 void input(int unit, const WinogradInput& in) {
-  if (unit == 2) input_tiles<1>(in);
-  if (unit == 4) input_tiles<2>(in);
-  if (unit == 6) input_tiles<3>(in);
+  const auto put = [](float* to, vf x) { store(to, x); };
+  if (unit == 2) input_tiles<1, kLanes>(in, in.out, put);
+  if (unit == 4) input_tiles<2, kLanes>(in, in.out, put);
+  if (unit == 6) input_tiles<3, kLanes>(in, in.out, put);
 }
 
 // Bounds, while channels are in lanes. A residual is added in rows of pixels and comes before them. Functions

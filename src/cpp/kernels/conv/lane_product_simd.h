@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/conv/lane_rows_simd.h"
-#include "kernels/simd_tiles.h"
+#include "kernels/simd_by_lane.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
@@ -35,11 +35,15 @@ void tile(const LaneProduct& p, const float* a, const float* b, float* c) {
     for (int64_t block = from; block < end; block += kLanes) {
       const float* __restrict x = a;
       const int64_t n = min64(kLanes, end - block);
+      if constexpr (kByLane) {
+        multiply_add_along(acc, x, kLanes, b, n);
+      } else {
 #pragma GCC unroll 2
-      for (int64_t l = 0; l < n; ++l) {
-        multiply_add(acc, x, kLanes, b);
-        ++x;
-        b += kNr;
+        for (int64_t l = 0; l < n; ++l) {
+          multiply_add(acc, x, kLanes, b);
+          ++x;
+          b += kNr;
+        }
       }
       a += p.a_block;
     }

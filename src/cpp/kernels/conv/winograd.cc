@@ -18,12 +18,18 @@ using base::round_up;
 int64_t blocks_of_channels(const Winograd& w) { return ceil_div(w.shape.c, w.table->lanes); }
 int64_t panel(const Winograd& w) { return 2 * w.table->lanes; }
 int64_t panels(const Winograd& w) { return ceil_div(w.shape.m, panel(w)); }
-int64_t panel_elements(const Winograd& w) { return winograd_positions(w.unit) * w.shape.c * panel(w); }
+// Floats, or words of two channels, that an output's sum at one position is made of.
+int64_t depth(const Winograd& w) { return w.words ? w.shape.c / 2 : w.shape.c; }
+int64_t panel_elements(const Winograd& w) { return winograd_positions(w.unit) * depth(w) * panel(w); }
+// That a vector of channels of a transformed tile takes.
+int64_t vector_elements(const Winograd& w) { return w.words ? w.table->lanes / 2 : w.table->lanes; }
 
 // From position to position of a tile, an odd number of cache lines: transforms store and load a whole tile
 // at this distance, and a power of two would put all of it into one set of the cache.
 int64_t odd_lines(const Winograd& w, int64_t vectors) { return (vectors | 1) * w.table->lanes; }
-int64_t input_step(const Winograd& w) { return odd_lines(w, blocks_of_channels(w) * w.block); }
+int64_t input_step(const Winograd& w) {
+  return odd_lines(w, ceil_div(blocks_of_channels(w) * w.block * vector_elements(w), w.table->lanes));
+}
 int64_t sums_step(const Winograd& w) { return odd_lines(w, 2 * w.block); }
 
 // Rows of tiles that `count` consecutive ones of an image touch, at most.
@@ -124,18 +130,16 @@ class Worker {
       strip.image = x_ + channel_at(w_, p.image, s.c, b * lanes, s.h * s.w);
       strip.channels = std::min(lanes, s.c - b * lanes);
       w_.table->strip(strip);
-      input.out = inputs_ + (b * w_.block + at) * lanes;
-      w_.table->winograd_input(w_.unit, input);
+      input.out = inputs_ + (b * w_.block + at) * vector_elements(w_);
+      w_.words ? w_.words->winograd_input(w_.unit, input, reinterpret_cast<uint32_t*>(input.out))
+               : w_.table->winograd_input(w_.unit, input);
     }
   }
 
-  void run_panel(int64_t q, int64_t from, int64_t to) {
-    const ConvShape& s = w_.shape;
-    const int64_t m = q * panel(w_);
-    const int64_t filters = std::min(panel(w_), s.m - m);
+  void product(int64_t q, int64_t tiles, int64_t filters) {
     w_.table->product({.positions = winograd_positions(w_.unit),
-                       .tiles = to - from,
-                       .channels = s.c,
+                       .tiles = tiles,
+                       .channels = w_.shape.c,
                        .filters = filters,
                        .a = inputs_,
                        .a_step = input_step(w_),
@@ -144,6 +148,38 @@ class Worker {
                        .c = sums_,
                        .c_step = sums_step(w_),
                        .chain = chain_of(w_.unit)});
+  }
+
+  // Tiles are pixels of a convolution of 1 x 1 at each position.
+  void word_product(int64_t q, int64_t tiles, int64_t filters) {
+    static constexpr float kNoBias[2 * kBlock] = {};
+    static constexpr int64_t kHere = 0;
+    const auto* x = reinterpret_cast<const uint32_t*>(inputs_);
+    const auto* weights = reinterpret_cast<const uint32_t*>(weights_ + q * panel_elements(w_));
+    const int64_t positions = winograd_positions(w_.unit);
+    for (int64_t i = 0; i < positions; ++i, weights += depth(w_) * panel(w_))
+      w_.words->dense({.x = x + i * input_step(w_),
+                       .x_step = vector_elements(w_),
+                       .x_block = w_.block * vector_elements(w_),
+                       .words = depth(w_),
+                       .of_block = vector_elements(w_),
+                       .tap = &kHere,
+                       .taps = 1,
+                       .pixels = tiles,
+                       .weights = weights,
+                       .bias = kNoBias,
+                       .narrow = filters <= w_.table->lanes,
+                       .y = sums_ + i * sums_step(w_),
+                       .y_step = panel(w_),
+                       .y_vector = w_.table->lanes,
+                       .tail = {}});
+  }
+
+  void run_panel(int64_t q, int64_t from, int64_t to) {
+    const ConvShape& s = w_.shape;
+    const int64_t m = q * panel(w_);
+    const int64_t filters = std::min(panel(w_), s.m - m);
+    w_.words ? word_product(q, to - from, filters) : product(q, to - from, filters);
     pieces(from, to, [&](const Piece& p, int64_t at) {
       const int64_t lanes = w_.table->lanes;
       const int64_t first = channel_at(w_, p.image, s.m, m, s.oh * s.ow);
@@ -180,11 +216,13 @@ constexpr double kMemoryPrice = 4;
 // three times as long as 49 of them.
 constexpr int64_t kMostTiles = 56;
 
+int64_t element_bytes(const Winograd& w) { return w.words ? kFloatBytes / 2 : kFloatBytes; }
+
 // Bytes that pass between the second-level cache and the outer one, those of memory by their price: every
 // block reads all weights, every panel all inputs of a block that are not in the second level any more.
 double traffic(const Winograd& w, int64_t block) {
   const int64_t l2 = base::cpu_features().l2_bytes;
-  const int64_t position_bytes = winograd_positions(w.unit) * kFloatBytes;
+  const int64_t position_bytes = winograd_positions(w.unit) * element_bytes(w);
   const auto weights = static_cast<double>(panels(w) * panel_elements(w) * kFloatBytes);
   const auto passes = static_cast<double>(ceil_div(w.tiles(), block));
   const auto inputs = static_cast<double>(position_bytes * w.shape.c * w.tiles());
@@ -200,7 +238,7 @@ double traffic(const Winograd& w, int64_t block) {
 int64_t best_block(const Winograd& w) {
   const int64_t l2 = base::cpu_features().l2_bytes;
   const int64_t tiles = std::max<int64_t>(w.tiles(), 1);
-  const int64_t tile_bytes = std::max<int64_t>(winograd_positions(w.unit) * w.shape.c * kFloatBytes, 1);
+  const int64_t tile_bytes = std::max<int64_t>(winograd_positions(w.unit) * w.shape.c * element_bytes(w), 1);
   const auto evenly = [&](int64_t most) { return ceil_div(tiles, ceil_div(tiles, most)); };
   const int64_t least = 2 * w.table->rows;
   const int64_t near = evenly(std::max(l2 / 2 / tile_bytes, least));
@@ -215,10 +253,17 @@ bool winograd_fits(const ConvShape& s) {
          s.c >= 8;
 }
 
+bool winograd_bf16_fits(const ConvShape& s, Isa isa, const ConvBf16Table& words) {
+  return winograd_fits(s) && s.c % 2 == 0 && words.lanes == winograd_table(isa).lanes;
+}
+
 float winograd_error(int unit) { return unit == 2 ? 2 : unit == 4 ? 4 : 16; }
 
-Winograd make_winograd(const ConvShape& shape, int unit, Isa isa, bool blocked) {
-  Winograd w{.shape = shape, .unit = unit, .blocked = blocked, .table = &channel_lanes_table(isa)};
+float winograd_bf16_error(int unit) { return unit == 2 ? 2 : 5; }
+
+Winograd make_winograd(const ConvShape& shape, int unit, Isa isa, bool blocked, const ConvBf16Table* words) {
+  Winograd w{
+      .shape = shape, .unit = unit, .blocked = blocked, .table = &channel_lanes_table(isa), .words = words};
   w.across = ceil_div(shape.ow, unit);
   w.down = ceil_div(shape.oh, unit);
   w.block = best_block(w);
@@ -236,17 +281,35 @@ WinogradWork winograd_work(const Winograd& w) {
   work.input_floats = positions * tiles * static_cast<double>(round_up(w.shape.c, lanes));
   work.output_floats = positions * tiles * filters;
   work.weight_bytes =
-      blocks * positions * static_cast<double>(w.shape.c) * filters * static_cast<double>(kFloatBytes);
+      blocks * positions * static_cast<double>(w.shape.c) * filters * static_cast<double>(element_bytes(w));
   return work;
 }
 
 int64_t winograd_weight_elements(const Winograd& w) { return panels(w) * panel_elements(w); }
 
+namespace {
+// [position][channel][panel] floats to [position][pair of channels][panel] words.
+void pair_channels(const Winograd& w, const std::vector<float>& from, uint32_t* out) {
+  const int64_t c = w.shape.c, width = panel(w);
+  std::vector<uint32_t> rounded(from.size() / 2);  // a panel of 16 positions and more is whole blocks
+  w.words->to_words(from.data(), kBlock, kBlock, static_cast<int64_t>(from.size()) / kBlock, rounded.data());
+  const auto half = [&](int64_t i) { return rounded[i / 2] >> (i % 2 * 16) & 0xffff; };
+  for (int64_t position = 0; position < winograd_positions(w.unit); ++position)
+    for (int64_t channel = 0; channel < c; channel += 2)
+      for (int64_t q = 0; q < width; ++q) {
+        const int64_t at = (position * c + channel) * width + q;
+        *out++ = half(at) | half(at + width) << 16;
+      }
+}
+}  // namespace
+
 void winograd_weights(const Winograd& w, const float* filters, float* out) {
-  for (int64_t q = 0; q < panels(w); ++q) {
+  std::vector<float> plain(w.words ? winograd_positions(w.unit) * w.shape.c * panel(w) : 0);
+  for (int64_t q = 0; q < panels(w); ++q, out += panel_elements(w)) {
     const int64_t m = q * panel(w);
     w.table->winograd_weights(w.unit, filters + m * w.shape.c * 9, std::min(panel(w), w.shape.m - m),
-                              w.shape.c, out + q * panel_elements(w));
+                              w.shape.c, w.words ? plain.data() : out);
+    if (w.words) pair_channels(w, plain, reinterpret_cast<uint32_t*>(out));
   }
 }
 

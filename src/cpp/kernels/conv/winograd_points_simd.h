@@ -1,11 +1,11 @@
 // The transforms of Winograd's minimal filtering for windows of 3 x 3 (Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks", 2016), made from their points. Only channel_lanes_simd.cc includes this.
+// Convolutional Neural Networks", 2016), made from their points.
 //
 // A unit of 2N outputs takes the points 0, +-p_1 .. +-p_N and infinity. Rows of a pair of points share their
 // even and odd parts, so one transform of every unit is written once over N.
 #pragma once
 
-#include "kernels/simd.h"
+#include "kernels/simd_tiles.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {

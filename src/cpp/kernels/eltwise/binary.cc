@@ -55,11 +55,29 @@ void walk_runs(const Broadcast& b, ZipSizes sizes, const void* x, const void* y,
 
 }  // namespace detail
 
+namespace {
+DType unsigned_of(DType dtype) {
+  if (dtype == DType::int8) return DType::uint8;
+  if (dtype == DType::int16) return DType::uint16;
+  if (dtype == DType::int32) return DType::uint32;
+  return dtype == DType::int64 ? DType::uint64 : dtype;
+}
+
+// A bool is a byte of 0 or 1: what is and of bits is and of truths, too.
+BinaryKind of_bits(BinaryKind kind) {
+  if (kind == BinaryKind::logical_and) return BinaryKind::bit_and;
+  if (kind == BinaryKind::logical_or) return BinaryKind::bit_or;
+  return kind == BinaryKind::logical_xor ? BinaryKind::bit_xor : kind;
+}
+}  // namespace
+
 void run_binary(BinaryKind kind, DType dtype, const Broadcast& b, const void* x, const void* y, void* out,
                 int64_t begin, int64_t end) {
   if (begin >= end) return;
-  // A bool is a byte of 0 or 1: min is and, max is or, and it compares as an integer.
-  const DType as = dtype == DType::boolean ? DType::uint8 : dtype;
+  kind = of_bits(kind);
+  // Of a bool min is and, max is or, and it compares as an integer.
+  const DType plain = dtype == DType::boolean ? DType::uint8 : dtype;
+  const DType as = detail::ignores_sign(kind) ? unsigned_of(plain) : plain;
   // One file per class, because every kind is compiled for some ten dtypes: together they would be the
   // slowest file of the build.
   switch (tensor::binary_class(kind)) {

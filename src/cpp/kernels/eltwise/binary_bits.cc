@@ -7,16 +7,13 @@ namespace walle::kernels::detail {
 namespace {
 using K = BinaryKind;
 
-// One function per kind of the classes bits and logic (tensor/kinds/binary.inc), under its name: a kind
-// without one does not compile. Booleans are bytes of 0 and 1, whose `and` is that of bits.
+// One function per kind of the class bits (tensor/kinds/binary.inc), under its name: a kind without one does
+// not compile.
 template <class T>
 struct Bits {
   static T bit_and(T a, T b) { return static_cast<T>(a & b); }
   static T bit_or(T a, T b) { return static_cast<T>(a | b); }
   static T bit_xor(T a, T b) { return static_cast<T>(a ^ b); }
-  static T logical_and(T a, T b) { return bit_and(a, b); }
-  static T logical_or(T a, T b) { return bit_or(a, b); }
-  static T logical_xor(T a, T b) { return bit_xor(a, b); }
   // A shift by the width or more is undefined in C++; here everything has moved out. Right shifts of signed
   // values keep the sign.
   static constexpr int kBits = static_cast<int>(sizeof(T) * 8);
@@ -38,9 +35,11 @@ void run_bits(BinaryKind kind, DType dtype, const Broadcast& w, const void* x, c
     const auto* q = static_cast<const T*>(y);
     auto* o = static_cast<T*>(out);
     switch (kind) {
-#define WALLE_BINARY_bits(kind) \
-  case K::kind: return zip(w, p, q, o, begin, end, [](T a, T b) { return Bits<T>::kind(a, b); });
-#define WALLE_BINARY_logic WALLE_BINARY_bits
+#define WALLE_BINARY_bits(kind)                                                         \
+  case K::kind:                                                                         \
+    if constexpr (!unsigned_does<T>(K::kind))                                           \
+      return zip(w, p, q, o, begin, end, [](T a, T b) { return Bits<T>::kind(a, b); }); \
+    return base::unreached();
 #define WALLE_BINARY_REST(kind) \
   case K::kind: return base::unreached();
 #include "tensor/kinds/binary.inc"

@@ -29,6 +29,9 @@ UnaryF32 unary_f32(UnaryKind kind, Isa isa, UnaryParams& params) {
     case UnaryKind::sign: return t.sign;
     case UnaryKind::sin: return t.sin;
     case UnaryKind::cos: return t.cos;
+    case UnaryKind::asin: return t.asin;
+    case UnaryKind::acos: return t.acos;
+    case UnaryKind::atan: return t.atan;
     // A scale that turns negative exponents into positive ones is nobody's; the definition computes it.
     case UnaryKind::celu: return params.alpha > 0 ? t.celu : nullptr;
     case UnaryKind::selu: return t.selu;
@@ -47,11 +50,8 @@ UnaryF32 unary_f32(UnaryKind kind, Isa isa, UnaryParams& params) {
     case UnaryKind::sigmoid:
     case UnaryKind::tanh:
     // In no model that was measured: the definition computes them.
-    case UnaryKind::acos:
     case UnaryKind::acosh:
-    case UnaryKind::asin:
     case UnaryKind::asinh:
-    case UnaryKind::atan:
     case UnaryKind::atanh:
     case UnaryKind::cosh:
     case UnaryKind::sinh:

@@ -67,6 +67,15 @@ void run_sin(const float* x, float* y, int64_t n, float, float) {
 void run_cos(const float* x, float* y, int64_t n, float, float) {
   map(x, y, n, [](vf v) { return cos(v); });
 }
+void run_asin(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return asin(v); });
+}
+void run_acos(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return acos(v); });
+}
+void run_atan(const float* x, float* y, int64_t n, float, float) {
+  map(x, y, n, [](vf v) { return atan(v); });
+}
 void run_celu(const float* x, float* y, int64_t n, float alpha, float) {
   map(x, y, n, [=](vf v) { return exponential_below(v, v / alpha, alpha, v); });
 }
@@ -171,6 +180,9 @@ const EltwiseTable kEltwiseF32 = {
     .sign = run_sign,
     .sin = run_sin,
     .cos = run_cos,
+    .asin = run_asin,
+    .acos = run_acos,
+    .atan = run_atan,
     .celu = run_celu,
     .selu = run_selu,
     .shrink = run_shrink,

@@ -15,6 +15,7 @@ struct EltwiseTable {
   UnaryF32 activation[tensor::kActivationCount];
   UnaryF32 exp, erf, sqrt, abs, neg, reciprocal;
   UnaryF32 log, softplus, softsign, floor, ceil, round, sign, sin, cos;
+  UnaryF32 asin, acos, atan;
   UnaryF32 celu, selu, shrink, thresholded_relu;
   // Null where the set has no instructions for it.
   void (*to_half)(const float* x, uint16_t* y, int64_t n);  // ties to even

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/unreached.h"
 #include "kernels/activation.h"
@@ -94,14 +95,16 @@ struct Integers {
   static T sign(T v) { return static_cast<T>((v > 0) - (v < 0)); }
 };
 
-// alpha and beta: whether -infinity and +infinity count.
+// alpha and beta: whether -infinity and +infinity count. Bytes without branches: g++ 12 makes no vectors of
+// bools.
 template <class T>
 struct Tests {
-  static bool is_inf(T v, bool negative, bool positive) {
-    return std::isinf(v) && (v > 0 ? positive : negative);
+  static uint8_t is_inf(T v, bool negative, bool positive) {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    return static_cast<uint8_t>(((v == kInfinity) & positive) | ((v == -kInfinity) & negative));
   }
   // By comparison with itself: no file of the build has -ffast-math, which would fold it to false.
-  static bool is_nan(T v, bool, bool) { return v != v; }
+  static uint8_t is_nan(T v, bool, bool) { return v != v; }
 };
 
 template <class T>
@@ -121,7 +124,7 @@ void run_float(K kind, const UnaryParams& p, const T* x, T* y, int64_t n) {
 }
 
 template <class T>
-void run_test(K kind, const UnaryParams& p, const T* x, bool* y, int64_t n) {
+void run_test(K kind, const UnaryParams& p, const T* x, uint8_t* y, int64_t n) {
   const bool negative = p.alpha != 0;
   const bool positive = p.beta != 0;
   switch (kind) {
@@ -156,7 +159,7 @@ void run_unary(UnaryKind kind, DType dtype, const UnaryParams& params, const voi
   const bool floating = tensor::visit_float(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if (test)
-      run_test(kind, params, static_cast<const T*>(x), static_cast<bool*>(y), n);
+      run_test(kind, params, static_cast<const T*>(x), static_cast<uint8_t*>(y), n);
     else
       run_float(kind, params, static_cast<const T*>(x), static_cast<T*>(y), n);
   });

@@ -26,7 +26,9 @@ struct ZipSizes {
 void walk_runs(const Broadcast& b, ZipSizes sizes, const void* x, const void* y, void* out, int64_t begin,
                int64_t end, void (*run)(const ZipRun& run));
 
-template <class T, class R, class Fn>
+// Functions that no vectors compute (kScalar) have the general form alone: the others would be three quarters
+// of their code and as slow.
+template <class T, class R, class Fn, bool kScalar>
 void zip_run(const ZipRun& run) {
   constexpr Fn fn;
   const auto* p = static_cast<const T*>(run.x);
@@ -35,7 +37,9 @@ void zip_run(const ZipRun& run) {
   const int64_t n = run.n;
   for (int64_t row = 0; row < run.rows; ++row, p += run.x_row, q += run.y_row, o += n) {
     // Dense with dense, matrix with scalar, scalar with matrix; the general form serves views.
-    if (run.x_step == 1 && run.y_step == 1) {
+    if (kScalar) {
+      for (int64_t i = 0; i < n; ++i) o[i] = fn(p[i * run.x_step], q[i * run.y_step]);
+    } else if (run.x_step == 1 && run.y_step == 1) {
       for (int64_t i = 0; i < n; ++i) o[i] = fn(p[i], q[i]);
     } else if (run.x_step == 1 && run.y_step == 0) {
       const T right = *q;
@@ -50,9 +54,10 @@ void zip_run(const ZipRun& run) {
 }
 
 // Fn has no state.
-template <class T, class R, class Fn>
+template <bool kScalar = false, class T, class R, class Fn>
 void zip(const Broadcast& b, const T* x, const T* y, R* out, int64_t begin, int64_t end, Fn /*fn*/) {
-  walk_runs(b, {.element = sizeof(T), .result = sizeof(R)}, x, y, out, begin, end, zip_run<T, R, Fn>);
+  walk_runs(b, {.element = sizeof(T), .result = sizeof(R)}, x, y, out, begin, end,
+            zip_run<T, R, Fn, kScalar>);
 }
 
 }  // namespace walle::kernels::detail

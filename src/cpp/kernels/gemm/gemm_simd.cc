@@ -4,7 +4,7 @@
 // accumulator loop is what keeps the accumulators in registers with g++ 12 (2-3 times slower without).
 #include "kernels/gemm/gemm_table.h"
 #include "kernels/simd_activation.h"
-#include "kernels/simd_tiles.h"
+#include "kernels/simd_by_lane.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 
@@ -139,11 +139,15 @@ void packed_tile(const GemmBlock& t, int64_t row, int64_t cols) {
         if (kNr > 16) __builtin_prefetch(ahead + 16, 0, 2);
         ahead += t.b_row;
       }
+      if constexpr (kByLane) {
+        multiply_add_beside(acc, a, bv);
+      } else {
 #pragma GCC unroll 14
-      for (int i = 0; i < M; ++i) {
-        const vf av = splat(a[i]);
+        for (int i = 0; i < M; ++i) {
+          const vf av = splat(a[i]);
 #pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+          for (int v = 0; v < V; ++v) acc[i][v] += av * bv[v];
+        }
       }
       a += kMr;
       b += t.b_row;

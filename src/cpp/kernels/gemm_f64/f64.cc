@@ -46,11 +46,15 @@ struct Share {
 
 void run_share(const F64Table& t, const Share& s, int64_t n, int64_t k, const double* a, const double* b,
                double* c, double* scratch) {
+  if (k == 0) {  // no element of A or B exists, so that none may be pointed at
+    const int64_t from = s.panel0 * t.nr, to = std::min(s.panel1 * t.nr, n);
+    for (int64_t i = s.row0; i < s.row1; ++i) std::fill(c + i * n + from, c + i * n + to, 0.0);
+    return;
+  }
   double* const b_panel = scratch + a_elements(t, k);
   for (int64_t i = s.row0; i < s.row1; i += kPanels * t.mr) {
     const int64_t rows = std::min(kPanels * t.mr, s.row1 - i);
-    int64_t l = 0;
-    do {  // once even for k = 0: C is then zero
+    for (int64_t l = 0; l < k; l += kDepth) {
       const int64_t depth = std::min(kDepth, k - l);
       pack_a(t, a + i * k + l, k, rows, depth, scratch);
       for (int64_t j = s.panel0 * t.nr; j < std::min(s.panel1 * t.nr, n); j += t.nr) {
@@ -65,8 +69,7 @@ void run_share(const F64Table& t, const Share& s, int64_t n, int64_t k, const do
                  .c_row = n,
                  .first = l == 0});
       }
-      l += kDepth;
-    } while (l < k);
+    }
   }
 }
 }  // namespace

@@ -5,17 +5,13 @@
 
 #include "base/checked.h"
 #include "base/thread_pool.h"
+#include "kernels/vnni_forms.h"
 
 namespace walle::kernels {
 
-WALLE_FOR_EACH_ISA_(WALLE_DECLARE_ISA_, Int8Table, kGemmInt8)
-#if defined(__x86_64__)
-WALLE_DECLARE_ISA_(avx_vnni, Int8Table, kGemmInt8)
-WALLE_DECLARE_ISA_(avx512_vnni, Int8Table, kGemmInt8)
-#endif
+WALLE_VNNI_FORMS(Int8Table, kGemmInt8, int8_forms)
 
 namespace {
-#define WALLE_INT8_FORM_(set, Type, kName) {isa_name(Isa::set), needs_of(Isa::set), &set::kName},
 using base::ceil_div;
 
 constexpr int64_t kWordBytes = sizeof(uint32_t);
@@ -75,27 +71,10 @@ void run_share(const Int8Table& t, const Int8Gemm& g, const uint32_t* a, int64_t
     } while (s < steps);
   }
 }
-// In order of speed; the last that a processor has is its best.
-std::span<const Variant<Int8Table>> made_forms() {
-  static const std::vector<Variant<Int8Table>> forms = [] {
-    std::vector<Variant<Int8Table>> out{WALLE_FOR_EACH_ISA_(WALLE_INT8_FORM_, Int8Table, kGemmInt8)};
-#if defined(__x86_64__)
-    using base::Capability;
-    const auto wider = std::ranges::find(out, isa_name(Isa::avx512), &Variant<Int8Table>::name);
-    out.insert(wider, {"avx_vnni", needs_of(Isa::avx2) | base::Capabilities{Capability::avx_vnni},
-                       &avx_vnni::kGemmInt8});
-    out.push_back({"avx512_vnni", needs_of(Isa::avx512) | base::Capabilities{Capability::avx512_vnni},
-                   &avx512_vnni::kGemmInt8});
-#endif
-    return out;
-  }();
-  return forms;
-}
 }  // namespace
 
-std::span<const Variant<Int8Table>> int8_forms() { return made_forms(); }
 const Variant<Int8Table>& int8_form(base::Capabilities usable) {
-  return pick<Int8Table>(made_forms(), usable);
+  return pick<Int8Table>(int8_forms(), usable);
 }
 
 int64_t int8_packed_b_words(const Int8Table& table, int64_t n, int64_t k) {

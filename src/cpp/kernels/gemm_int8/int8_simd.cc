@@ -1,33 +1,6 @@
-// The exact 8-bit product by pairs of int16 (pmaddwd), which every vector set has. On Zen 4 one core
-// multiplies 32 pairs a cycle with avx512, which is twice what it does in float32.
-#include "kernels/simd.h"
-
-namespace walle::kernels::WALLE_ISA_NS {
-namespace {
-
-typedef uint32_t vu __attribute__((vector_size(kLanes * 4)));
-typedef uint32_t vu_any __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
-
-inline vu words(vu acc, vu a, vu b) {
-#if defined(WALLE_ISA_AVX512)
-  return acc +
-         reinterpret_cast<vu>(_mm512_madd_epi16(reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#elif defined(WALLE_ISA_AVX2)
-  return acc +
-         reinterpret_cast<vu>(_mm256_madd_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-#elif defined(__SSE2__)
-  return acc +
-         reinterpret_cast<vu>(_mm_madd_epi16(reinterpret_cast<__m128i>(a), reinterpret_cast<__m128i>(b)));
-#else
-  const vi x = reinterpret_cast<vi>(a), y = reinterpret_cast<vi>(b);
-  const vi low = (reinterpret_cast<vi>(a << 16) >> 16) * (reinterpret_cast<vi>(b << 16) >> 16);
-  return acc + reinterpret_cast<vu>(low + (x >> 16) * (y >> 16));
-#endif
-}
-
-}  // namespace
-}  // namespace walle::kernels::WALLE_ISA_NS
-
+// The exact 8-bit product by pairs of int16.
+#include "kernels/simd/pairs.h"
+// Behind the words that its tiles multiply by.
 #include "kernels/gemm_int8/int8_tile.h"
 
 namespace walle::kernels::WALLE_ISA_NS {

@@ -14,10 +14,6 @@ constexpr int kNr = 2 * kLanes;
 // Chains of sums of a single row: a product takes 4 to 5 cycles until it can be added to.
 constexpr int kChains = 4;
 
-inline vu splat_word(uint32_t word) { return vu{} + word; }
-inline vu load_words(const void* p) { return *static_cast<const vu_any*>(p); }
-inline void store_words(void* p, vu x) { *static_cast<vu_any*>(p) = x; }
-
 // What the zero points make of a row's and a column's sums; rows of one panel lie side by side.
 template <int M>
 inline __attribute__((always_inline)) void begin(vu (&acc)[M][2], const Int8Block& t,

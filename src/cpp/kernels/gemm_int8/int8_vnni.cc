@@ -1,25 +1,6 @@
-// The exact 8-bit product by quads of bytes: vpdpbusd of AVX-512 VNNI, and of AVX-VNNI in 256 bits.
-#include "kernels/simd.h"
-
-namespace walle::kernels::WALLE_ISA_NS {
-namespace {
-
-typedef uint32_t vu __attribute__((vector_size(kLanes * 4)));
-typedef uint32_t vu_any __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
-
-inline vu words(vu acc, vu a, vu b) {
-#if defined(WALLE_ISA_AVX512)
-  return reinterpret_cast<vu>(_mm512_dpbusd_epi32(
-      reinterpret_cast<__m512i>(acc), reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
-#else
-  return reinterpret_cast<vu>(_mm256_dpbusd_avx_epi32(
-      reinterpret_cast<__m256i>(acc), reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-#endif
-}
-
-}  // namespace
-}  // namespace walle::kernels::WALLE_ISA_NS
-
+// The exact 8-bit product by quads of bytes.
+#include "kernels/simd/quads.h"
+// Behind the words that its tiles multiply by.
 #include "kernels/gemm_int8/int8_quads.h"
 
 namespace walle::kernels::WALLE_ISA_NS {

@@ -26,7 +26,7 @@ int64_t counted(int64_t out, int64_t stride, int64_t taps, int64_t dilation, int
 }
 
 int64_t plane_floats(const Pool& p) {
-  // The line of a maximum: all that windows of a row read, and what whole vectors read behind it.
+  // The line: all that windows of a row read, and what whole vectors read behind it.
   if (p.in_place) {
     const PoolShape& s = p.shape;
     return whole_lines(std::max(s.pl + s.w, (s.ow - 1) * s.sw + s.kw) + kSlackFloats);
@@ -51,8 +51,9 @@ Pool make_pool(const PoolShape& s, Isa isa) {
   ConvShape window{s};
   window.c = window.m = window.groups = 2;
   Pool p{.shape = s, .table = &pool_table(isa), .planes = make_conv(window, isa), .factor = {}};
+  // Means of small strides stay with planes, which add up in the order of the taps.
+  p.in_place = s.dh == 1 && s.dw == 1 && (!s.mean || s.sw > 2);
   if (!s.mean) {
-    p.in_place = s.dh == 1 && s.dw == 1 && s.sw <= 2;
     // What no maximum takes; a mean needs 0, the planes' default.
     p.planes.planes.fill = -std::numeric_limits<float>::infinity();
     return p;
@@ -69,13 +70,14 @@ int64_t pool_workspace_bytes(const Pool& p, int threads) { return threads * plan
 namespace {
 void run_images(const Pool& p, const float* x, float* y, int threads, std::byte* workspace) {
   const PoolShape& s = p.shape;
+  const auto run = s.mean ? p.table->mean_image : p.table->max_image;
   const int64_t shares = std::min<int64_t>(threads, s.channels);
   base::parallel_for(shares, threads, [&](int64_t share) {
     float* line = reinterpret_cast<float*>(workspace) + share * plane_floats(p);
     // Once for all channels: only the columns of the image are written again.
-    std::fill_n(line, plane_floats(p), -std::numeric_limits<float>::infinity());
+    std::fill_n(line, plane_floats(p), s.mean ? 0 : -std::numeric_limits<float>::infinity());
     for (int64_t c = s.channels * share / shares; c < s.channels * (share + 1) / shares; ++c)
-      p.table->max_image({s, x + c * s.h * s.w, line, y + c * s.oh * s.ow});
+      run({s, x + c * s.h * s.w, line, y + c * s.oh * s.ow, s.mean ? p.factor.data() : nullptr});
   });
 }
 }  // namespace

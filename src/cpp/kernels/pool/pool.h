@@ -27,7 +27,7 @@ struct Pool {
   const PoolTable* table = nullptr;
   Conv planes;                // of a depthwise convolution with the same window
   std::vector<float> factor;  // mean only
-  bool in_place = false;      // a maximum over the image as it lies: no planes
+  bool in_place = false;      // over the image as it lies: no planes
 };
 
 Pool make_pool(const PoolShape& shape, Isa isa);

@@ -50,24 +50,35 @@ void run(const PoolTask& t) {
   else
     run_rows<false>(t);
 }
-// The maximum of rows [first, last) of the image, into the line.
-void max_of_rows(const MaxPoolTask& t, int64_t first, int64_t last) {
+
+template <bool Mean>
+inline vf pooled(vf a, vf b) {
+  return Mean ? a + b : larger(a, b);
+}
+template <bool Mean>
+inline vf nothing() {
+  return splat(Mean ? 0.0f : -__builtin_inff());
+}
+
+// Rows [first, last) of the image, into the line.
+template <bool Mean>
+void pool_rows(const PoolImageTask& t, int64_t first, int64_t last) {
   for (int64_t c = 0; c < t.w; c += kLanes) {
     const float* from = t.image + c;
     const int64_t n = t.w - c < kLanes ? t.w - c : kLanes;
-    vf best = splat(-__builtin_inff());
+    vf found = nothing<Mean>();
     if (n == kLanes) {
-      for (int64_t r = first; r < last; ++r) best = larger(best, load(from + r * t.w));
-      store(t.line + t.pl + c, best);
+      for (int64_t r = first; r < last; ++r) found = pooled<Mean>(found, load(from + r * t.w));
+      store(t.line + t.pl + c, found);
     } else {
-      for (int64_t r = first; r < last; ++r) best = larger(best, load_n(from + r * t.w, n));
-      store_n(t.line + t.pl + c, best, n);
+      for (int64_t r = first; r < last; ++r) found = pooled<Mean>(found, load_n(from + r * t.w, n));
+      store_n(t.line + t.pl + c, found, n);
     }
   }
 }
 
 template <int S>
-void max_of_columns(const MaxPoolTask& t, float* out) {
+void max_of_columns(const PoolImageTask& t, float* out) {
   for (int64_t j = 0; j < t.ow; j += kLanes) {
     const float* from = t.line + j * S;
     vf best = splat(-__builtin_inff());
@@ -88,16 +99,38 @@ void max_of_columns(const MaxPoolTask& t, float* out) {
   }
 }
 
-void max_image(const MaxPoolTask& t) {
+// Of a larger stride: windows at every column, of which every S-th counts. De-interleaving three and more
+// takes as many shuffles as there are windows too many.
+template <bool Mean>
+void pool_columns(const PoolImageTask& t, const float* factor, float* out) {
+  float lanes[kLanes];
+  int64_t o = 0;
+  for (int64_t at = 0; o < t.ow; at += kLanes) {
+    vf found = load(t.line + at);
+    for (int64_t i = 1; i < t.kw; ++i) found = pooled<Mean>(found, load(t.line + at + i));
+    store(lanes, found);
+    for (; o < t.ow && o * t.sw < at + kLanes; ++o) {
+      const float v = lanes[o * t.sw - at];
+      out[o] = Mean ? v * factor[o] : v;
+    }
+  }
+}
+
+template <bool Mean>
+void pool_image(const PoolImageTask& t) {
   for (int64_t r = 0; r < t.oh; ++r) {
     const int64_t top = r * t.sh - t.pt;
-    max_of_rows(t, top < 0 ? 0 : top, top + t.kh < t.h ? top + t.kh : t.h);
-    t.sw == 1 ? max_of_columns<1>(t, t.out + r * t.ow) : max_of_columns<2>(t, t.out + r * t.ow);
+    pool_rows<Mean>(t, top < 0 ? 0 : top, top + t.kh < t.h ? top + t.kh : t.h);
+    float* out = t.out + r * t.ow;
+    if (t.sw > 2)
+      pool_columns<Mean>(t, t.factor + (Mean ? r * t.ow : 0), out);
+    else if (!Mean)
+      t.sw == 1 ? max_of_columns<1>(t, out) : max_of_columns<2>(t, out);
   }
 }
 }  // namespace
 
 extern const PoolTable kPoolF32;
-const PoolTable kPoolF32 = {.run = run, .max_image = max_image};
+const PoolTable kPoolF32 = {.run = run, .max_image = pool_image<false>, .mean_image = pool_image<true>};
 
 }  // namespace walle::kernels::WALLE_ISA_NS

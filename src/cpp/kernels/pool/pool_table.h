@@ -16,18 +16,20 @@ struct PoolTask {
   const float* factor = nullptr;  // mean: reciprocal number of taps per output; nullptr: maximum
 };
 
-// Maxima of one channel as it lies: windows without dilation, columns with a stride of 1 or 2. The maximum of
-// rows comes first, into a line that has -infinity around it, then that of columns: 3 x 3 with a stride of 2
-// takes 1.5 loads a column instead of 9 after a copy into planes.
-struct MaxPoolTask : WindowShape {
+// One channel as it lies: windows without dilation. What is pooled of rows comes first, into a line that has
+// -infinity (for a mean 0) around it, then that of columns: 3 x 3 with a stride of 2 takes 1.5 loads a column
+// instead of 9 after a copy into planes.
+struct PoolImageTask : WindowShape {
   const float* image = nullptr;
-  float* line = nullptr;  // as long as windows and whole vectors read, -infinity outside of [pl, pl + w)
+  float* line = nullptr;  // as long as windows and whole vectors read, neutral outside of [pl, pl + w)
   float* out = nullptr;   // oh x ow, dense
+  const float* factor = nullptr;  // as in PoolTask
 };
 
 struct PoolTable {
   void (*run)(const PoolTask& task);
-  void (*max_image)(const MaxPoolTask& task);
+  void (*max_image)(const PoolImageTask& task);
+  void (*mean_image)(const PoolImageTask& task);  // of a stride of 3 and more
 };
 
 }  // namespace walle::kernels

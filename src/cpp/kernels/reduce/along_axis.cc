@@ -86,6 +86,28 @@ void arg_reduce(const ArgReduce& s, const T* x, int64_t* y) {
   return s.last_index ? arg_reduce<false, true>(s, x, y) : arg_reduce<false, false>(s, x, y);
 }
 
+// The first (or last) element that equals `v`, of a row that has one; NaN equals NaN. Blocks without it are
+// passed over, as vectors.
+template <class Equal>
+int64_t place_in(int64_t n, bool last, Equal equal) {
+  constexpr int64_t kBlock = 64;
+  const auto has = [&](int64_t from) {
+    int found = 0;
+    for (int64_t i = 0; i < kBlock; ++i) found |= equal(from + i);
+    return found != 0;
+  };
+  if (last) {
+    int64_t end = n;
+    while (end >= kBlock && !has(end - kBlock)) end -= kBlock;
+    while (end > 1 && !equal(end - 1)) --end;
+    return end - 1;
+  }
+  int64_t at = 0;
+  while (at + kBlock <= n && !has(at)) at += kBlock;
+  while (at + 1 < n && !equal(at)) ++at;
+  return at;
+}
+
 template <class T>
 T added(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return a + b;
@@ -149,6 +171,19 @@ void run_arg_reduce(const ArgReduce& spec, DType dtype, const void* x, int64_t* 
   const DType as = dtype == DType::boolean ? DType::uint8 : dtype;
   tensor::visit_numeric(
       as, [&](auto tag) { arg_reduce(spec, static_cast<const typename decltype(tag)::type*>(x), y); });
+}
+
+void run_arg_rows(const ReduceTable& table, const ArgReduce& spec, const float* x, int64_t* y, int64_t begin,
+                  int64_t end) {
+  const auto find = spec.greatest ? table.row_maxima : table.row_minima;
+  for (int64_t r = begin; r < end; ++r) {
+    const float* row = x + r * spec.axis;
+    float best = 0;
+    find(row, &best, 1, spec.axis);
+    y[r] = best == best
+               ? place_in(spec.axis, spec.last_index, [row, best](int64_t i) { return row[i] == best; })
+               : place_in(spec.axis, spec.last_index, [row](int64_t i) { return row[i] != row[i]; });
+  }
 }
 
 void run_cum_sum(const CumSum& spec, DType dtype, const void* x, void* y) {

@@ -46,13 +46,19 @@ template <class T>
 struct Max {
   using Total = T;
   static T neutral() { return kFloat<T> ? -highest<T>() : std::numeric_limits<T>::lowest(); }
-  static T step(T a, T b) { return a > b || a != a ? a : b; }
+  static T step(T a, T b) {
+    const T most = a > b ? a : b;
+    return a != a ? a : most;  // two choices, which compilers make vectors of
+  }
 };
 template <class T>
 struct Min {
   using Total = T;
   static T neutral() { return highest<T>(); }
-  static T step(T a, T b) { return a < b || a != a ? a : b; }
+  static T step(T a, T b) {
+    const T least = a < b ? a : b;
+    return a != a ? a : least;
+  }
 };
 
 // A contiguous run folded in lanes, block by block, in the order that reduce_table.h fixes. Unrolled, the
@@ -79,13 +85,55 @@ T fold_run(const T* x, int64_t n) {
   return static_cast<T>(total);
 }
 
+// Maxima and minima of numbers as the instructions have them, which lose a NaN that is met first; whether
+// there is one is kept beside them. Two operations a vector in the place of eight.
+template <bool Greatest>
+double extreme_of(const double* x, int64_t n) {
+  typedef double pair __attribute__((vector_size(16)));
+  typedef double pair_any __attribute__((vector_size(16), aligned(8), may_alias));
+  constexpr int kPairs = 4;
+  const auto further = [](auto a, auto b) { return Greatest ? (a > b ? a : b) : (a < b ? a : b); };
+  double best = Greatest ? -highest<double>() : highest<double>();
+  pair lanes[kPairs] = {pair{best, best}, pair{best, best}, pair{best, best}, pair{best, best}};
+  pair none[kPairs] = {};  // NaN once there was one, or two infinities
+  int64_t i = 0;
+  for (; i + 2 * kPairs <= n; i += 2 * kPairs)
+#pragma GCC unroll 4
+    for (int k = 0; k < kPairs; ++k) {
+      const pair v = *reinterpret_cast<const pair_any*>(x + i + 2 * k);
+      lanes[k] = further(lanes[k], v);
+      none[k] += v;
+    }
+  const pair sums = (none[0] + none[1]) + (none[2] + none[3]);
+  const double sum = sums[0] + sums[1];
+  if (sum != sum)
+    for (int64_t q = 0; q < i; ++q)
+      if (x[q] != x[q]) return x[q];
+  for (const pair& lane : lanes) best = further(best, further(lane[0], lane[1]));
+  for (; i < n; ++i) {
+    if (x[i] != x[i]) return x[i];
+    best = further(best, x[i]);
+  }
+  return best;
+}
+
+template <class T, template <class> class Op>
+T run_of(const T* x, int64_t n) {
+  if constexpr (std::is_same_v<Op<T>, Max<double>>)
+    return extreme_of<true>(x, n);
+  else if constexpr (std::is_same_v<Op<T>, Min<double>>)
+    return extreme_of<false>(x, n);
+  else
+    return fold_run<T, Op>(x, n);
+}
+
 // Folds the sub-array from `axis` on into y (dense over the kept axes from there).
 template <class T, template <class> class Op>
 void fold(const ReducePlan& p, int axis, const T* x, const int64_t* x_stride, const int64_t* y_stride, T* y) {
   const int64_t n = p.size[axis];
   if (axis == p.rank - 1) {
     if (p.reduced[axis])
-      *y = Op<T>::step(*y, fold_run<T, Op>(x, n));
+      *y = Op<T>::step(*y, run_of<T, Op>(x, n));
     else
       for (int64_t i = 0; i < n; ++i) y[i] = Op<T>::step(y[i], x[i]);
     return;

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "kernels/reduce/reduce_table.h"
 #include "tensor/kinds.h"
 #include "tensor/shape.h"
 
@@ -36,6 +37,9 @@ struct ArgReduce {
   bool last_index = false;  // of equal elements
 };
 void run_arg_reduce(const ArgReduce& spec, DType dtype, const void* x, int64_t* y);
+// The same of float32 whose axis is the last one, in vectors: rows [begin, end) of `outer`.
+void run_arg_rows(const ReduceTable& table, const ArgReduce& spec, const float* x, int64_t* y, int64_t begin,
+                  int64_t end);
 
 // Running sums (or products) along the middle axis of [outer, axis, inner].
 struct CumSum {

@@ -111,6 +111,7 @@ constexpr int kBlock = 16;
 template <class T>
 struct PointTaps {
   std::array<int, kBlock> count{};
+  int all = -1;  // of every point, where they agree and the block is full
   std::array<std::array<int64_t, kBlock>, kMaxPoints> at;
   std::array<std::array<T, kBlock>, kMaxPoints> weight;
 
@@ -126,31 +127,39 @@ struct PointTaps {
         }
     count[point] = n;
   }
+  void compare(int64_t points) {
+    const bool alike =
+        points >= kBlock && std::ranges::all_of(count, [this](int each) { return each == count[0]; });
+    all = alike ? count[0] : -1;
+  }
 };
 
-template <class T>
+// Of so many taps each. Point by point: in vectors every element would still be loaded by itself, and then be
+// put into its lane.
+template <int kTaps, class T>
 void sample_alike(const PointTaps<T>& p, const T* x, T* y) {
-  std::array<T, kBlock> sum{};
-  for (int i = 0; i < p.count[0]; ++i)
-    for (int b = 0; b < kBlock; ++b) sum[b] += p.weight[i][b] * x[p.at[i][b]];
-  std::memcpy(y, sum.data(), sizeof(sum));
+#pragma GCC unroll 4
+  for (int b = 0; b < kBlock; ++b) {
+    T sum = 0;
+#pragma GCC unroll 4
+    for (int i = 0; i < kTaps; ++i) sum += p.weight[i][b] * x[p.at[i][b]];
+    y[b] = sum;
+  }
 }
 
+// Blocks whose points are sampled of one channel before those of the next: lines of neighbouring channels lie
+// a plane apart, often a power of two, and would push each other out of the cache. 64 planes of 128 x 128
+// take 2.2 ms and not 4.1.
+constexpr int kBlocks = 8;
+
 template <class T>
-void sample_block(const GridSample& s, const PointTaps<T>& p, int points, const T* x, T* y) {
-  const int64_t plane = s.size[0] * s.size[1] * s.size[2];
-  const bool alike =
-      points == kBlock && std::ranges::all_of(p.count, [&](int count) { return count == p.count[0]; });
-  for (int64_t c = 0; c < s.channels; ++c, x += plane, y += s.points) {
-    if (alike) {
-      sample_alike(p, x, y);
-      continue;
-    }
-    for (int b = 0; b < points; ++b) {
-      T sum = 0;
-      for (int i = 0; i < p.count[b]; ++i) sum += p.weight[i][b] * x[p.at[i][b]];
-      y[b] = sum;
-    }
+void sample_block(const PointTaps<T>& p, int points, const T* x, T* y) {
+  if (p.all == 4) return sample_alike<4>(p, x, y);
+  if (p.all == 1) return sample_alike<1>(p, x, y);
+  for (int b = 0; b < points; ++b) {
+    T sum = 0;
+    for (int i = 0; i < p.count[b]; ++i) sum += p.weight[i][b] * x[p.at[i][b]];
+    y[b] = sum;
   }
 }
 
@@ -178,13 +187,21 @@ void grid_sample(const GridSample& s, const T* x, const T* grid, T* y, int threa
                                      Axis(s.size[2], s.align_corners)};
   parallel_ranges(
       s.batch * s.points, items_of(kHeavyGrain, s.channels), threads, [&](int64_t begin, int64_t end) {
-        PointTaps<T> block;
+        std::array<PointTaps<T>, kBlocks> blocks;
         for (int64_t r = begin; r < end;) {
           const int64_t n = r / s.points;
-          const auto points = static_cast<int>(std::min<int64_t>({kBlock, end - r, (n + 1) * s.points - r}));
-          for (int b = 0; b < points; ++b) block.set(b, s, taps_of(s, axes, grid + (r + b) * s.axes));
-          sample_block(s, block, points, x + n * s.channels * plane,
-                       y + n * s.channels * s.points + r % s.points);
+          const int64_t points = std::min<int64_t>({kBlocks * kBlock, end - r, (n + 1) * s.points - r});
+          for (int64_t b = 0; b < points; ++b)
+            blocks[b / kBlock].set(static_cast<int>(b % kBlock), s,
+                                   taps_of(s, axes, grid + (r + b) * s.axes));
+          for (int64_t b = 0; b < points; b += kBlock) blocks[b / kBlock].compare(points - b);
+          for (int64_t c = 0; c < s.channels; ++c) {
+            const T* from = x + (n * s.channels + c) * plane;
+            T* to = y + (n * s.channels + c) * s.points + r % s.points;
+            for (int64_t b = 0; b < points; b += kBlock)
+              sample_block(blocks[b / kBlock], static_cast<int>(std::min<int64_t>(kBlock, points - b)), from,
+                           to + b);
+          }
           r += points;
         }
       });

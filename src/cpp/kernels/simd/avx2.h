@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #define WALLE_LANES 8
+#include "kernels/simd/copied_lanes.h"
 #include "kernels/simd/plain.h"
 
 namespace walle::kernels::WALLE_ISA_NS {

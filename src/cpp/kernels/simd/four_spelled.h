@@ -3,6 +3,9 @@
 
 #include "kernels/simd/four_lanes.h"
 
+// Behind the lanes that it copies.
+#include "kernels/simd/copied_lanes.h"
+
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 

@@ -8,17 +8,6 @@ namespace {
 
 constexpr bool kScalesInOne = false;
 
-[[maybe_unused]] inline vf load_n(const float* p, int64_t n) {
-  float lanes[kLanes] = {};
-  for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return load(lanes);
-}
-[[maybe_unused]] inline void store_n(float* p, vf x, int64_t n) {
-  float lanes[kLanes];
-  store(lanes, x);
-  for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
-}
-
 [[maybe_unused]] inline vf quotient(vf x, vf y) { return x / y; }
 
 [[maybe_unused]] inline vf scaled(vf x, vf n) {

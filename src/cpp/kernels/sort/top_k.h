@@ -2,6 +2,8 @@
 // of [outer, axis, inner], in order, with their positions.
 #pragma once
 
+#include <cstddef>
+
 #include "tensor/dtype.h"
 
 namespace walle::kernels {
@@ -14,9 +16,11 @@ struct TopK {
   bool largest = true;
 };
 
-// Equal elements come in order of position; NaN counts as
-// greater than every number. `scratch` holds `axis` int64.
+int64_t top_k_scratch_bytes(const TopK& spec, DType dtype);
+
+// Equal elements come in order of position; NaN counts as greater than every number. Either result may be
+// nullptr. `scratch`: so many bytes, where int64 may lie.
 void run_top_k(const TopK& spec, DType dtype, const void* x, void* values, int64_t* indices,
-               int64_t* scratch);
+               std::byte* scratch);
 
 }  // namespace walle::kernels

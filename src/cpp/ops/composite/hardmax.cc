@@ -1,4 +1,6 @@
 // Hardmax: 1 at the first maximum along one axis, 0 elsewhere.
+#include <limits>
+
 #include "ops/rules/axis.h"
 #include "ops/rules/views.h"
 
@@ -20,8 +22,12 @@ Status lower(LowerContext& c) {
   }
   // ArgMax takes the first of equal elements, which is the one that ONNX marks.
   const Ref top = c.emit("ArgMax", {x}, {{"axis", int64_t{axis}}, {"keepdims", int64_t{1}}});
-  const Ref places = along_axis(c, iota(c, DType::int64, shape.dim(axis)), axis, shape.rank());
-  c.result(0, c.cast(c.emit("Equal", {expand_to(c, top, shape), places}), c.dtype(x)));
+  // In 32 bits where they are enough: comparing 64 takes processors of before SSE4.1 three times as long.
+  const Dim count = shape.dim(axis);
+  const bool narrow = !count.symbolic() && shape[axis] <= std::numeric_limits<int32_t>::max();
+  const DType in = narrow ? DType::int32 : DType::int64;
+  const Ref places = along_axis(c, iota(c, in, count), axis, shape.rank());
+  c.result(0, c.cast(c.emit("Equal", {c.cast(top, in), places}), c.dtype(x)));
   return {};
 }
 }  // namespace

@@ -9,6 +9,7 @@
 #include "ops/rules/infer.h"
 #include "ops/rules/quantize.h"
 #include "ops/rules/views.h"
+#include "ops/rules/window.h"
 
 namespace walle::ops {
 
@@ -129,6 +130,17 @@ Ref centred_weight(LowerContext& c, Ref w, Ref zero, DType work) {
 }
 
 Status lower_conv_integer(LowerContext& c) {
+  const Shape image = c.shape(c.in(0));
+  // Said explicitly, it is what kernels take.
+  if (image.rank() == 4 && !(canonical_window(c.attrs(), image) && c.attrs().has("group"))) {
+    const Shape filters = c.shape(c.in(1));
+    WALLE_ASSIGN(const Window window, resolve_window(c.attrs(), image, {filters.begin() + 2, filters.end()}));
+    ir::Attributes a = c.attrs();
+    a.set("group", a.get_int("group", 1));
+    window.write(a);
+    c.result(0, c.emit("ConvInteger", {c.in(0), c.in(1), c.in(2), c.in(3)}, a));
+    return {};
+  }
   const Ref x = centred(c, c.in(0), c.in(2), DType::float64, true);
   const Ref w = centred_weight(c, c.in(1), c.in(3), DType::float64);
   c.result(0, c.cast(c.emit("Conv", {x, w}, c.attrs()), DType::int32));
@@ -158,15 +170,22 @@ Status lower_qlinear_matmul(LowerContext& c) {
   return {};
 }
 
+// As kernels take it: two spatial axes, of which one may be added, and everything said explicitly.
 Status lower_qlinear_conv(LowerContext& c) {
-  const Ref x = centred(c, c.in(0), c.in(2), DType::float32, true);
-  const Ref w = centred_weight(c, c.in(3), c.in(5), DType::float32);
-  const int rank = c.shape(c.in(0)).rank();
-  Ref sum = c.emit("Conv", {x, w}, c.attrs());
-  // The bias is in units of x_scale * w_scale, like the sum: added before scaling.
-  if (c.has(8)) sum = c.add(sum, along_axis(c, c.cast(c.in(8), DType::float32), 1, rank));
-  const Ref weight_scale = along_axis(c, c.cast(c.in(4), DType::float32), 1, rank);
-  c.result(0, requantized(c, sum, c.mul(scale_operand(c, c.in(1), true), weight_scale)));
+  const Shape x = c.shape(c.in(0)), w = c.shape(c.in(3));
+  WALLE_ASSIGN(Window window, resolve_window(c.attrs(), x, {w.begin() + 2, w.end()}));
+  std::vector<Ref> inputs;
+  for (int i = 0; i < c.input_count(); ++i) inputs.push_back(c.in(i));
+  if (x.rank() == 3) {
+    inputs[0] = c.reshape(inputs[0], Shape::of({x.dim(0), x.dim(1), 1, x.dim(2)}));
+    inputs[3] = c.reshape(inputs[3], Shape::of({w.dim(0), w.dim(1), 1, w.dim(2)}));
+    window.insert_axis();
+  }
+  ir::Attributes a = c.attrs();
+  a.set("group", a.get_int("group", 1));
+  window.write(a);
+  const Ref y = c.emit("QuantizedConv", inputs, a);
+  c.result(0, x.rank() == 3 ? c.reshape(y, c.out_shape(0)) : y);
   return {};
 }
 

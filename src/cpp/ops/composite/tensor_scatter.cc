@@ -19,10 +19,11 @@ Status infer(ir::InferContext& c) {
   WALLE_TRY(same_dtypes(c, 0, 2));
   WALLE_ASSIGN(const int axis, axis_of(c.attrs(), c.shape(0)));
   Shape expected = c.shape(0);
-  if (c.rank(1) == c.rank(0)) expected[axis] = c.shape(1)[axis];
-  const bool places = !c.has(2) || (c.dtype(2) == DType::int64 && c.shape(2) == Shape{expected[0]});
+  if (c.rank(1) == c.rank(0)) expected.set(axis, c.shape(1).dim(axis));
+  const bool places = !c.has(2) || (c.dtype(2) == DType::int64 && c.shape(2).rank() == 1 &&
+                                    c.shape(2).dim(0) == expected.dim(0));
   const std::string mode = c.attrs().get_string("mode", "linear");
-  if (c.shape(1) != expected || expected[axis] > c.shape(0)[axis] || !places ||
+  if (c.shape(1) != expected || expected.dim(axis) > c.shape(0).dim(axis) || !places ||
       (mode != "linear" && mode != "circular"))
     return model_error(
         {"update ", c.shape(1).text(), " for a cache ", c.shape(0).text(), ", mode ", mode},
@@ -39,10 +40,10 @@ Status lower(LowerContext& c) {
   Shape along;
   Shape per_sample;
   for (int i = 0; i < cache.rank(); ++i) {
-    along.push_back(i == axis ? update[axis] : 1);
-    per_sample.push_back(i == 0 ? cache[0] : 1);
+    along.push_back(i == axis ? update.dim(axis) : Dim(1));
+    per_sample.push_back(i == 0 ? cache.dim(0) : Dim(1));
   }
-  Ref places = c.reshape(iota(c, DType::int64, update[axis]), along);
+  Ref places = c.reshape(iota(c, DType::int64, update.dim(axis)), along);
   if (c.has(2)) places = c.add(places, c.reshape(c.in(2), per_sample));
   if (c.attrs().get_string("mode", "linear") == "circular")
     // Mod of Python, so that places before the start come round as well.

@@ -38,6 +38,22 @@ Status check_quantization(ir::InferContext& c) {
   return scale == expected ? Status() : wrong(scale, expected.text());
 }
 
+Status check_code_bounds(const ir::InferContext& c, DType dtype, const char* low, const char* high) {
+  const int64_t least = dtype == DType::int8 ? -128 : 0, most = least + 255;
+  const int64_t from = c.attrs().get_int(low, least), to = c.attrs().get_int(high, most);
+  if (least <= from && from <= to && to <= most) return {};
+  return model_error({low, " ", from, " and ", high, " ", to},
+                     {"codes from ", least, " to ", most, ", in order"}, "quantisation",
+                     "correct the bounds");
+}
+
+Ref bounded_codes(LowerContext& c, Ref codes, const char* low, const char* high) {
+  for (const auto& [name, op] : {std::pair{low, "Max2"}, std::pair{high, "Min2"}})
+    if (c.attrs().has(name))
+      codes = c.emit(op, {codes, c.scalar(c.dtype(codes), static_cast<double>(c.attrs().get_int(name, 0)))});
+  return codes;
+}
+
 namespace {
 // Element i along `axis` is element i / block of r.
 Ref repeat_blocks(LowerContext& c, Ref r, const Shape& x, int axis, int64_t block) {

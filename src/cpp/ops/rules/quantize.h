@@ -12,6 +12,11 @@ bool holds_codes(DType dtype);
 // block of `block_size` along it; the zero point has the scale's shape.
 Status check_quantization(ir::InferContext& c);
 
+// Attributes that bound 8-bit codes of `dtype`: each one of them, the lower one first.
+Status check_code_bounds(const ir::InferContext& c, DType dtype, const char* low, const char* high);
+// Codes between the bounds that attributes give, where they do.
+Ref bounded_codes(LowerContext& c, Ref codes, const char* low, const char* high);
+
 // A scale or zero point as an operand that broadcasts to input 0.
 Ref quantization_operand(LowerContext& c, Ref r);
 

@@ -60,6 +60,12 @@ std::vector<int64_t> Window::pads() const {
   return both;
 }
 
+void Window::insert_axis() {
+  for (std::vector<int64_t>* one : {&kernel, &stride, &dilation}) one->insert(one->begin(), 1);
+  for (std::vector<int64_t>* none : {&pad_begin, &pad_end}) none->insert(none->begin(), 0);
+  out.insert(out.begin(), Dim(1));
+}
+
 void Window::write(ir::Attributes& attributes) const {
   attributes.erase("auto_pad");
   attributes.set("kernel_shape", kernel);

@@ -21,6 +21,7 @@ struct Window {
   int64_t taps() const;  // product of the kernel sizes
   int64_t extent(int i) const { return (kernel[i] - 1) * dilation[i] + 1; }
   std::vector<int64_t> pads() const;             // begins, then ends
+  void insert_axis();                            // of one element, before the others
   void write(ir::Attributes& attributes) const;  // kernel_shape, strides, dilations, pads; drops auto_pad
 };
 

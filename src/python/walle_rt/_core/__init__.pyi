@@ -27,6 +27,7 @@ class _Step(TypedDict):
     backend: str
     algorithm: str
     parameters: dict[str, int]
+    arithmetic: str
     output: str
     memory: str
     storage: str

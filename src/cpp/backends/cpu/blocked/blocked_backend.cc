@@ -1,6 +1,7 @@
 #include "backends/cpu/blocked/blocked_backend.h"
 
 #include "backends/cpu/blocked/blocked_op.h"
+#include "backends/cpu/codes.h"
 #include "backends/cpu/profile.h"
 #include "backends/cpu/table_backend.h"
 
@@ -19,13 +20,15 @@ class BlockedBackend : public TableBackend {
   std::string device() const override { return processor_name(); }
 
   bool supports(const NodeView& node) const override {
-    return node.has(0) && float_isa(node) && TableBackend::supports(node);
+    return node.has(0) && (float_isa(node) || is_code(node.dtype(0))) && TableBackend::supports(node);
   }
 
  private:
   const CpuOp* find(const ir::OpDef& op) const override {
-    for (const CpuOp* row : {&kBlockedConv, &kBlockedBinary, &kBlockedUnary, &kBlockedMaxPool,
-                             &kBlockedAveragePool, &kBlockedReduce, &kBlockedRaster})
+    for (const CpuOp* row :
+         {&kBlockedConv, &kBlockedBinary, &kBlockedUnary, &kBlockedMaxPool, &kBlockedAveragePool,
+          &kBlockedReduce, &kBlockedRaster, &kBlockedQuantizedConv, &kBlockedQLinearAdd, &kBlockedQLinearMul,
+          &kBlockedCodeLookup, &kBlockedCodesMean})
       if (op.name == row->op || op.family == row->op) return row;
     return nullptr;
   }
@@ -38,7 +41,9 @@ class RowsToBlocksBackend final : public BlockedBackend {
 
  private:
   const CpuOp* find(const ir::OpDef& op) const override {
-    return op.name == kRowsToBlocksConv.op ? &kRowsToBlocksConv : nullptr;
+    for (const CpuOp* row : {&kRowsToBlocksConv, &kRowsToBlocksQuantizedConv})
+      if (op.name == row->op) return row;
+    return nullptr;
   }
 };
 }  // namespace

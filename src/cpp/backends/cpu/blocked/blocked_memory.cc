@@ -1,11 +1,13 @@
 #include "backends/cpu/blocked/blocked_memory.h"
 
-#include "backends/cpu/cpu_op.h"
+#include "backends/cpu/codes.h"
 
 namespace walle::backends::cpu {
 
 namespace {
-bool is_blocked(DType dtype, const Shape& shape) { return dtype == DType::float32 && shape.rank() == 4; }
+bool is_blocked(DType dtype, const Shape& shape) {
+  return (dtype == DType::float32 || is_code(dtype)) && shape.rank() == 4;
+}
 
 int64_t plain_bytes(DType dtype, const Shape& shape) { return shape.elements() * dtype_size(dtype); }
 }  // namespace
@@ -28,6 +30,11 @@ bool BlockedMemory::row_major(DType dtype, const Shape& shape) const {
 
 Status BlockedMemory::bring_in(Handle to, const void* from, DType dtype, const Shape& shape, int threads) {
   if (row_major(dtype, shape)) return copy_in(to, from, plain_bytes(dtype, shape));
+  if (is_code(dtype)) {
+    kernels::codes_to_blocked(blocked_shape(shape), static_cast<const uint8_t*>(from),
+                              reinterpret_cast<uint8_t*>(pointer(to)), threads);
+    return {};
+  }
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   kernels::to_blocked(kernels::blocked_table(isa), blocked_shape(shape), static_cast<const float*>(from),
                       reinterpret_cast<float*>(pointer(to)), threads);
@@ -36,6 +43,11 @@ Status BlockedMemory::bring_in(Handle to, const void* from, DType dtype, const S
 
 Status BlockedMemory::bring_out(void* to, Handle from, DType dtype, const Shape& shape, int threads) {
   if (row_major(dtype, shape)) return copy_out(to, from, plain_bytes(dtype, shape));
+  if (is_code(dtype)) {
+    kernels::codes_from_blocked(blocked_shape(shape), reinterpret_cast<const uint8_t*>(pointer(from)),
+                                static_cast<uint8_t*>(to), threads);
+    return {};
+  }
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   kernels::from_blocked(kernels::blocked_table(isa), blocked_shape(shape),
                         reinterpret_cast<const float*>(pointer(from)), static_cast<float*>(to), threads);
@@ -45,7 +57,9 @@ Status BlockedMemory::bring_out(void* to, Handle from, DType dtype, const Shape&
 std::optional<Features> BlockedMemory::conversion(DType dtype, const Shape& shape, int threads) const {
   const auto isa = kernels::select_isa();
   if (!isa.ok()) return std::nullopt;
-  Features f{.kernel = "blocked_turn_f32", .isa = isa_name(*isa), .threads = threads};
+  Features f{.kernel = is_code(dtype) ? "blocked_turn_codes" : "blocked_turn_f32",
+             .isa = isa_name(*isa),
+             .threads = threads};
   const auto bytes = static_cast<double>(plain_bytes(dtype, shape) + bytes_of(dtype, shape));
   f[level_of(bytes)] = bytes;
   f[Quantity::calls] = 1;

@@ -1,4 +1,5 @@
-// Host memory in which float32 values of rank 4 lie blocked by channels (kernels/blocked/blocked_table.h);
+// Host memory in which float32 and 8-bit values of rank 4 lie blocked by channels
+// (kernels/blocked/blocked_table.h);
 // all others lie row-major, as on the host. Handles are host addresses.
 //
 // Stateless: every function may be called from any thread.

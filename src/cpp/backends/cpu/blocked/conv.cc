@@ -1,6 +1,7 @@
 // Conv over blocks of channels, and from rows to blocks. Weights and bias are constants and packed once per
 // model, so that the kernels read the image and the residual alone.
 #include "backends/cpu/blocked/blocked_op.h"
+#include "backends/cpu/blocked/conv_bf16.h"
 #include "backends/cpu/conv_lanes.h"
 #include "backends/cpu/conv_shape.h"
 #include "backends/cpu/epilogue.h"
@@ -50,6 +51,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   for (int unit : kernels::kWinogradUnits)
     if (auto winograd = winograd_candidate(node, shape, unit, *isa, threads, unit, true))
       out.push_back(std::move(*winograd));
+  if (!conv.depthwise) bf16_candidates(node, false, threads, out);
 }
 
 void row_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -57,6 +59,7 @@ void row_candidates(const NodeView& node, int threads, std::vector<Candidate>& o
   if (!isa) return;
   const kernels::BlockedConv conv = kernels::make_row_conv(conv_shape(node), *isa);
   out.push_back(blocked_candidate(node, "blocked_from_rows_f32", conv, *isa, threads));
+  bf16_candidates(node, true, threads, out);
 }
 
 Result<SharedBlock> packed_weights(const NodeView& node, const kernels::BlockedConv& conv,
@@ -79,6 +82,7 @@ Result<SharedBlock> packed_weights(const NodeView& node, const kernels::BlockedC
 
 // A candidate's choice is the unit of Winograd's filtering, or 0.
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c, PrepareContext& context) {
+  if (c.arithmetic == Arithmetic::bfloat16) return bf16_conv_kernel(node, false, c.choice, context);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (c.choice) return blocked_winograd_kernel(node, conv_shape(node), c.choice, e, context);
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
@@ -96,8 +100,9 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
       kConvConstants);
 }
 
-Result<std::unique_ptr<Kernel>> prepare_rows(const NodeView& node, const Candidate&,
+Result<std::unique_ptr<Kernel>> prepare_rows(const NodeView& node, const Candidate& c,
                                              PrepareContext& context) {
+  if (c.arithmetic == Arithmetic::bfloat16) return bf16_conv_kernel(node, true, 0, context);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   auto conv = std::make_shared<const kernels::BlockedConv>(kernels::make_row_conv(conv_shape(node), isa));

@@ -1,21 +1,30 @@
 // MaxPool, AveragePool and means over whole images, over blocks of channels.
 #include "backends/cpu/blocked/blocked_op.h"
 #include "backends/cpu/pool_shape.h"
+#include "kernels/codes/codes.h"
 #include "ops/rules/axis.h"
 #include "tensor/kinds.h"
 
 namespace walle::backends::cpu {
 
 namespace {
+// Of codes the maximum alone, which is a code.
+bool pools_codes(const NodeView& node) {
+  return node.op().name == "MaxPool" && is_code_image(node.dtype(0), node.shape(0)) &&
+         is_code_image(node.out_dtype(0), node.out_shape(0));
+}
+
 bool supports_pool(const NodeView& node) {
+  if (pools_codes(node)) return true;
   return is_image(node.dtype(0), node.shape(0)) && is_image(node.out_dtype(0), node.out_shape(0));
 }
 
 void pool_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
-  const auto isa = float_isa(node);
-  if (!isa) return;
+  const auto isa = kernels::select_isa();
+  if (!isa.ok()) return;
   const kernels::PoolShape s = pool_shape(node);
-  Candidate c = vector_candidate(node, "blocked_pool_f32", *isa, threads, 0);
+  Candidate c =
+      vector_candidate(node, pools_codes(node) ? "blocked_pool_codes" : "blocked_pool_f32", *isa, threads, 0);
   const auto pixels = static_cast<double>(blocked_shape(node.out_shape(0)).blocks() * s.oh * s.ow);
   c.features[Quantity::flop] = pixels * kernels::kBlock * static_cast<double>(s.kh * s.kw);
   c.features[Quantity::tiles] = pixels;
@@ -24,6 +33,14 @@ void pool_candidates(const NodeView& node, int threads, std::vector<Candidate>& 
 
 Result<std::unique_ptr<Kernel>> prepare_pool(const NodeView& node, const Candidate&, PrepareContext&) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  if (pools_codes(node))
+    return make_blocked_kernel([shape = pool_shape(node), image = blocked_shape(node.shape(0)),
+                                is_signed = node.dtype(0) == DType::int8,
+                                table = &kernels::codes_table(isa)](const HostArgs& a) -> Status {
+      kernels::codes_max_pool(*table, image, shape, is_signed, a.input<uint8_t>(0), a.output<uint8_t>(0),
+                              a.threads);
+      return {};
+    });
   return make_blocked_kernel([shape = pool_shape(node), image = blocked_shape(node.shape(0)),
                               table = &kernels::blocked_table(isa)](const HostArgs& a) -> Status {
     kernels::blocked_pool(*table, image, shape, a.input<float>(0), a.output<float>(0), a.threads);

@@ -1,6 +1,6 @@
 // Rasters that keep channels in their lanes: concatenations and slices along channels at multiples of
 // sixteen, interleaved phases of transposed convolutions, slices and repetitions of pixels. Each region is
-// one box copy of 64 bytes or more at a time. All other movement is done row-major.
+// one box copy of 16 elements or more at a time. All other movement is done row-major.
 #include <algorithm>
 
 #include "backends/cpu/blocked/block_boxes.h"
@@ -21,15 +21,18 @@ struct Step {
 
 std::optional<std::vector<Step>> steps_of(const NodeView& node) {
   const auto& raster = node.node().raster;
-  if (!raster || raster->fill || raster->accumulate || !is_image(node.out_dtype(0), node.out_shape(0)))
-    return std::nullopt;
+  const DType dtype = node.out_dtype(0);
+  const auto image = [dtype](DType of, const Shape& shape) {
+    return of == dtype && (is_image(of, shape) || is_code_image(of, shape));
+  };
+  if (!raster || raster->fill || raster->accumulate || !image(dtype, node.out_shape(0))) return std::nullopt;
   std::vector<Step> out;
   for (const raster::Region& r : raster->regions) {
-    if (!node.has(r.source) || !is_image(node.dtype(r.source), node.shape(r.source))) return std::nullopt;
+    if (!node.has(r.source) || !image(node.dtype(r.source), node.shape(r.source))) return std::nullopt;
     const auto box = block_box(r, node.shape(r.source), node.out_shape(0));
     if (!box) return std::nullopt;
     out.push_back({kernels::plan_box(static_cast<int>(box->size.size()), box->size.data(), box->from,
-                                     box->src.data(), box->to, box->dst.data(), sizeof(float)),
+                                     box->src.data(), box->to, box->dst.data(), dtype_size(dtype)),
                    r.source});
   }
   return out;

@@ -104,7 +104,8 @@ def _unpacked(tensor: TensorProto, folder: DataFolder | None, count: int, where:
             f"{packed.size} bytes for {count} elements of {bits} bits", f"{size} bytes", where, "export again"
         )
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    codes = (packed[:, None] >> shifts) & np.uint8((1 << bits) - 1)
+    codes = packed[:, None] >> shifts
+    codes &= np.uint8((1 << bits) - 1)  # in place: these are the largest arrays of a model of few bits
     return np.ascontiguousarray(codes.reshape(-1)[:count])
 
 

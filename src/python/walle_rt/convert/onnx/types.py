@@ -43,6 +43,13 @@ class Types:
     # at its value or a body holds a copy of it: from then on it cannot have another.
     overridable: set[Key] = field(default_factory=set)
 
+    def stands_for(self, key: Key, op: str, left: Key, right: TypeProto) -> None:
+        """Tell the type of a value that no operator of ONNX makes by one that would."""
+        operand = (key[0], -2 - key[1])  # value numbers are 0 and more, and -1 is none
+        self.known[operand] = right
+        made = self.produced[key]
+        self.produced[key] = Produced(op, "", made.opset, (), (left, operand), 1, 0)
+
 
 def type_of(types: Types, key: Key) -> TypeProto | None:
     """The type of a value, or None where it cannot be known."""

@@ -17,6 +17,7 @@ from .graph_ends import GraphEnds
 from .known_attributes import refuse_near_misses, refuse_unknown
 from .node import Node
 from .order import in_order
+from .packed_products import with_packed_products
 from .rules import find_rule
 from .scope import NONE, Scope
 from .text import find_string_rule
@@ -62,7 +63,7 @@ class Walk(Emitter):
                 "flatten the model",
             )
         self._ends.begin(graph, scope, formal_types)
-        self._nodes(in_order(graph), scope)
+        self._nodes(with_packed_products(in_order(graph), graph, scope, self), scope)
         self._ends.end(graph.output, scope)
 
     def _nodes(self, nodes: Iterable[NodeProto], scope: Scope) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from ..heads import heads_first, join_heads, split_heads
 from ..node import Node
@@ -31,6 +31,13 @@ def _apart(node: Node) -> tuple[int, int, int]:
     whole = split_heads(node, node.input(0), heads + 2 * shared)
     parts = node.emit_many("Split", [whole, node.ints([heads, shared, shared])], {"axis": 2}, 3)
     return parts[0], parts[1], parts[2]
+
+
+def _size(node: Node, value: int) -> int:
+    """A whole number that decides shapes, as a vector of one: said by a shape, it is known while planning."""
+    shape = node.emit("Shape", [node.emit("ConstantOfShape", [value])])
+    node.scope.types.known[node.scope.key(shape)] = helper.make_tensor_type_proto(TensorProto.INT64, [1])
+    return shape
 
 
 def _starts(node: Node, q: int) -> int:
@@ -113,9 +120,7 @@ def grouped(node: Node) -> None:
         angles = Angles(node.input(7), node.input(8), bool(node.attr("rotary_interleaved", 0)))
         turned = node.input(9) if node.has(9) else places
         q, k = (rotated(node, x, turned, angles) for x in (q, k))
-    length = node.emit(
-        "Cast", [node.emit("Reshape", [node.input(6), node.ints([1])])], {"to": TensorProto.INT64}
-    )
+    length = _size(node, node.input(6))
     k, v = (_cached(node, node.input(3 + i), x, starts, length) for i, x in enumerate((k, v)))
     times = int(node.attr("num_heads")) // int(node.attr("kv_num_heads"))
     masks = [_mask(node, places, k), *([node.input(10)] if node.has(10) else [])]

@@ -1,18 +1,17 @@
 """Weights of a few bits, quantised in blocks: MatMulNBits and GatherBlockQuantized.
 
-The graph keeps them packed, as the file does; the plan unpacks constants once, while it folds.
+The graph keeps them packed, as the file does, and so do the plans of backends that have a kernel for them.
 """
 
 from __future__ import annotations
 
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from ..element_types import PACKED
 from ..node import Node
 from ..scope import NONE
 from ..types import rank_of
 from ..unsupported import UnsupportedError
-from .integer_products import plus
 from .registry import contrib, number, refuse_input
 
 _BITS = (2, 4, 8)
@@ -37,38 +36,28 @@ def unpacked(node: Node, packed: int, bits: int) -> int:
     return node.emit("Concat", codes, {"axis": -1})
 
 
-def _zero_points(node: Node, rows: int, blocks: int, bits: int, like: int) -> int:
-    """[rows, blocks, 1] of the weights' float type; packed as the weights are unless they are floats."""
-    middle = 2.0 ** (bits - 1)
-    if not node.has(3):
-        return node.scalar_like(middle, like)
-    zeros = node.input(3)
-    if node.dtype(zeros, 0) == TensorProto.UINT8:
-        codes = node.emit("Reshape", [unpacked(node, zeros, bits), node.ints([rows, -1])])
-        zeros = node.emit("Slice", [codes, node.ints([0]), node.ints([blocks]), node.ints([1])])
-        zeros = node.emit("CastLike", [zeros, like])
-    return node.emit("Reshape", [zeros, node.ints([rows, blocks, 1])])
-
-
 @contrib("MatMulNBits")
 def matmul(node: Node) -> None:
     """A [..., K] times the transposed weights [N, blocks, bytes], with a scale per block and a bias."""
     refuse_input(node, 4, "g_idx: weights whose columns were put in another order; quantise without it")
-    bits, size = _bits(node), int(node.attr("block_size"))
-    inner, rows = int(node.attr("K")), int(node.attr("N"))
+    size, inner, rows = (int(node.attr(name)) for name in ("block_size", "K", "N"))
     if size <= 0 or inner <= 0 or rows <= 0:
         raise UnsupportedError(f"K={inner}, N={rows}, block_size={size}: positive sizes are expected")
-    blocks = -(-inner // size)
-    scales = node.emit("Reshape", [node.input(2), node.ints([rows, blocks, 1])])
-    codes = node.emit("Reshape", [unpacked(node, node.input(1), bits), node.ints([rows, blocks, size])])
-    codes = node.emit("CastLike", [codes, scales])
-    centred = node.emit("Sub", [codes, _zero_points(node, rows, blocks, bits, scales)])
-    weights = node.emit("Reshape", [node.emit("Mul", [centred, scales]), node.ints([rows, blocks * size])])
-    if blocks * size != inner:
-        weights = node.emit("Slice", [weights, node.ints([0]), node.ints([inner]), node.ints([1])])
-    turned = node.emit("Transpose", [weights], {"perm": [1, 0]})
-    product = node.emit("MatMul", [node.input(0), node.emit("CastLike", [turned, node.input(0)])])
-    node.result(plus(node, product, node.input(5)))
+    attributes = {"K": inner, "N": rows, "bits": _bits(node), "block_size": size}
+    level = int(node.attr("accuracy_level", 0))
+    if level:
+        attributes["accuracy_level"] = level
+    operands = [node.input(i) for i in (0, 1, 2, 3, 5)]
+    node.result(packed_product(node, operands, attributes))
+
+
+def packed_product(node: Node, operands: list[int], attributes: dict[str, int]) -> int:
+    """A MatMulNBits, which ONNX does not know: its type is that of a product with float weights."""
+    value = node.emit("MatMulNBits", operands, attributes)
+    sides = [attributes["K"], attributes["N"]]
+    weights = helper.make_tensor_type_proto(node.dtype(operands[0]), sides)
+    node.scope.types.stands_for(node.scope.key(value), "MatMul", node.scope.key(operands[0]), weights)
+    return value
 
 
 def _gathered(node: Node, table: int, axis: int) -> int:

@@ -1,0 +1,153 @@
+// Register tiles of the convolution in bfloat16, for a file that has defined the words of simd/bfloat.h:
+// pixels are broadcast, output channels lie in lanes, as in blocked_dense_simd.h.
+#pragma once
+
+#include "kernels/blocked/blocked_tile_simd.h"
+#include "kernels/conv/winograd_input_simd.h"
+#include "kernels/conv_bf16/conv_bf16_table.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+namespace {
+
+inline int64_t fewer(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// acc[i] += the words at a[i * step] times those at b: two input channels.
+template <int M, int V>
+inline __attribute__((always_inline)) void multiply_words(vf (&acc)[M][V], const uint32_t* __restrict a,
+                                                          int64_t step, const uint32_t* b) {
+  vu bv[V];
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) bv[v] = load_words(b + v * kLanes);
+#pragma GCC unroll 14
+  for (int i = 0; i < M; ++i) {
+    const vu word = vu{} + a[i * step];
+#pragma GCC unroll 2
+    for (int v = 0; v < V; ++v) acc[i][v] = products(acc[i][v], word, bv[v]);
+  }
+}
+
+// What a tile fetches of the next task's weights, as NextWeights of blocked_dense_simd.h: its share of the
+// pixels, spread over its blocks of channels. Two lines a row.
+struct NextWords {
+  const uint32_t* at;
+  int64_t rows;  // [panel] each, with every block of channels
+
+  NextWords(const ConvBf16Task& t, int64_t first, int64_t count)
+      : at(t.next ? t.next + t.taps * t.words * first / t.pixels * kNr : nullptr),
+        rows(t.next ? (count * t.of_block + t.pixels - 1) / t.pixels : 0) {}
+
+  void fetch() {
+    for (int64_t q = 0; q < rows; ++q, at += kNr) {
+      __builtin_prefetch(at, 0, 2);
+      __builtin_prefetch(at + kNr / 2, 0, 2);
+    }
+  }
+};
+
+// M pixels from number `first` on.
+template <int M, int V>
+void bf16_tile(const ConvBf16Task& t, int64_t first) {
+  constexpr int64_t kChainWords = kDenseChain / 2;
+  vf acc[M][V];
+  start_at_bias(t, acc);
+  float sums[M * V * kLanes];
+  bool first_chain = true;
+  int64_t left = kChainWords;
+  const uint32_t* b = t.weights;
+  NextWords next(t, first, M);
+  for (int64_t k = 0; k < t.taps; ++k) {
+    const uint32_t* x = t.x + first * t.x_step + t.tap[k];
+    for (int64_t word = 0; word < t.words; x += t.x_block) {
+      const uint32_t* p = x;
+      const int64_t n = fewer(t.of_block, t.words - word);
+      next.fetch();
+#pragma GCC unroll 2
+      for (int64_t l = 0; l < n; ++l, ++p, b += kNr) multiply_words(acc, p, t.x_step, b);
+      word += n;
+      left -= n;
+      if (left > 0) continue;
+      end_chain(acc, sums, first_chain);
+      first_chain = false;
+      left = kChainWords;
+    }
+  }
+  if (!first_chain) add_chains(acc, sums);
+  finish(t, acc, first * t.y_step);
+}
+
+using Bf16Tile = void (*)(const ConvBf16Task&, int64_t);
+
+template <int V>
+Bf16Tile bf16_tile_for(int64_t pixels) {
+  static constexpr Bf16Tile tiles[] = {WALLE_TILES(bf16_tile, V)};
+  static_assert(sizeof tiles / sizeof tiles[0] == static_cast<unsigned long>(kMr));
+  return tiles[pixels - 1];
+}
+
+void dense(const ConvBf16Task& t) {
+  t.narrow ? equal_tiles<1>(t, bf16_tile_for<1>) : equal_tiles<kVectors>(t, bf16_tile_for<kVectors>);
+}
+
+// One vector of words, or as many as are left.
+inline void store_words(uint32_t* out, vu words, int64_t n) {
+  if (n >= kLanes)
+    *reinterpret_cast<vu_any*>(out) = words;
+  else
+    store_n(reinterpret_cast<float*>(out), reinterpret_cast<vf>(words), n);
+}
+
+void to_words(const float* from, int64_t step, int64_t channels, int64_t pixels, uint32_t* out) {
+  if (step == kBlock && channels == kBlock) {
+    const int64_t floats = pixels * kBlock;
+    int64_t i = 0;
+    for (; i + 2 * kLanes <= floats; i += 2 * kLanes)
+      store_words(out + i / 2, in_order(load(from + i), load(from + i + kLanes)), kLanes);
+    if (i < floats) store_words(out + i / 2, in_order(load(from + i), vf{}), kLanes / 2);
+    return;
+  }
+  for (int64_t p = 0; p < pixels; ++p, from += step, out += kBlockWords)
+    for (int64_t at = 0; at < kBlock; at += 2 * kLanes) {
+      const auto part = [&](int64_t lane) {
+        const int64_t n = channels - lane;
+        return n <= 0 ? vf{} : load_n(from + lane, fewer(n, kLanes));
+      };
+      store_words(out + at / 2, in_order(part(at), part(at + kLanes)), fewer(kLanes, kBlockWords));
+    }
+}
+
+typedef uint64_t vdouble __attribute__((vector_size(kLanes * 8)));
+
+void rows_to_words(const float* from, int64_t plane, int64_t step, int64_t channels, int64_t pixels,
+                   int64_t words_each, uint32_t* out) {
+  for (int64_t p = 0; p < pixels; p += kLanes) {
+    const int64_t n = fewer(kLanes, pixels - p);
+    const auto part = [&](int64_t channel) {
+      if (channel >= channels) return vf{};
+      const float* row = from + channel * plane + p * step;
+      if (step == 1) return load_n(row, n);
+      float lanes[kLanes] = {};
+      for (int64_t i = 0; i < n; ++i) lanes[i] = row[i * step];
+      return load(lanes);
+    };
+    // An image of three or four channels: both words of a pixel are one of twice the size.
+    if (n == kLanes && words_each == 2) {
+      const auto both = __builtin_convertvector(in_pairs(part(0), part(1)), vdouble) |
+                        __builtin_convertvector(in_pairs(part(2), part(3)), vdouble) << 32;
+      __builtin_memcpy(out + 2 * p, &both, sizeof both);
+      continue;
+    }
+    for (int64_t q = 0; q < words_each; ++q) {
+      const vu words = in_pairs(part(2 * q), part(2 * q + 1));
+      for (int64_t i = 0; i < n; ++i) out[(p + i) * words_each + q] = words[i];
+    }
+  }
+}
+
+void winograd_input(int unit, const WinogradInput& in, uint32_t* out) {
+  const auto put = [](uint32_t* to, vf x) { store_words(to, in_order(x, vf{}), kLanes / 2); };
+  if (unit == 2) input_tiles<1, kLanes / 2>(in, out, put);
+  if (unit == 4) input_tiles<2, kLanes / 2>(in, out, put);
+}
+
+}  // namespace
+}  // namespace walle::kernels::WALLE_ISA_NS

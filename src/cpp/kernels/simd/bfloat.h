@@ -1,0 +1,36 @@
+// Words of two bfloat16, and their products in float32: vdpbf16ps and vcvtne2ps2bf16 of AVX512_BF16.
+//
+// Rounding is half to even, subnormal numbers are zeros, NaN stays NaN, and what is too large is infinity: of
+// the instructions, and of bfloat_of() alike. Tests have the same words lane by lane.
+//
+//   products(acc, a, b)  acc + the products of each lane's two elements
+//   in_order(low, high)  elements of two vectors that follow one another: word i is (x[2i], x[2i + 1])
+//   in_pairs(even, odd)  word i is (even[i], odd[i])
+#pragma once
+
+#include "kernels/simd/bfloat_of.h"
+#include "kernels/simd/words.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+namespace {
+
+inline vf products(vf acc, vu a, vu b) {
+  return reinterpret_cast<vf>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(acc), reinterpret_cast<__m512bh>(a),
+                                               reinterpret_cast<__m512bh>(b)));
+}
+
+inline vu in_order(vf low, vf high) {
+  return reinterpret_cast<vu>(
+      _mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low)));
+}
+
+inline vu in_pairs(vf even, vf odd) {
+  typedef uint16_t vs __attribute__((vector_size(64)));
+  const vs x = reinterpret_cast<vs>(in_order(even, odd));
+  return reinterpret_cast<vu>(__builtin_shufflevector(x, x, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22,
+                                                      7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                                      30, 15, 31));
+}
+
+}  // namespace
+}  // namespace walle::kernels::WALLE_ISA_NS

@@ -1,0 +1,247 @@
+// The convolution of codes, in every form that this processor runs and in the emulated one, against the
+// definition: sums of integers, one product in float32, rounded half to even.
+#include "kernels/conv_int8/conv_int8.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <random>
+
+#include "base/cpu_features.h"
+#include "kernels/conv_int8_emulated.h"
+#include "seed.h"
+#include "tensor/buffer.h"
+
+namespace walle::kernels {
+namespace {
+
+std::vector<Variant<ConvInt8Table>> forms_here() {
+  std::vector<Variant<ConvInt8Table>> out;
+  for (const Variant<ConvInt8Table>& form : conv_int8_forms())
+    if (base::cpu_features().has.has(form.needs)) out.push_back(form);
+  out.push_back({"emulated", {}, &emulated::kConvInt8});
+  return out;
+}
+
+float rounded_between(float x, float low, float high) {
+  return std::nearbyint(std::fmin(std::fmax(x, low), high));
+}
+
+class Convolutions {
+ public:
+  explicit Convolutions(uint64_t seed) : random_(seed) {}
+
+  void one(const Variant<ConvInt8Table>& form) {
+    const ConvInt8Table& table = *form.table;
+    shape_ = shape();
+    if (table.step == 4 && shape_.depthwise() && shape_.kw > 1) shape_.dw = 1;
+    fit();
+    const ConvShape& s = shape_;
+    const bool x_signed = pick(2), w_signed = pick(2), y_signed = pick(2), rows = pick(2),
+               joined = pick(3) == 0;
+    const bool as_sums = pick(4) == 0;
+    const int threads = 1 + static_cast<int>(pick(2));
+    const int32_t least_x = x_signed ? -128 : 0;
+    const auto zero = static_cast<int32_t>(least_x + pick(256));
+    const std::vector<uint8_t> x = codes(s.n * s.c * s.h * s.w);
+    const int64_t each = s.depth();
+    std::vector<uint8_t> w = codes(s.m * each);
+    std::vector<int32_t> zeros(pick(2) ? s.m : 1, w_signed ? 0 : 128);
+    if (table.step == 2)
+      for (int32_t& z : zeros) z = static_cast<int32_t>((w_signed ? -128 : 0) + pick(256));
+    std::vector<int32_t> bias(pick(2) ? s.m : 0);
+    for (int32_t& b : bias) b = static_cast<int32_t>(pick(20001)) - 10000;
+    std::vector<float> factors(s.m);
+    for (float& f : factors) f = std::exp2(static_cast<float>(pick(100)) / -8.0f);
+    const ConvInt8Weights weights{w.data(), w_signed, zeros};
+
+    const ConvInt8 conv = make_conv_int8(s, table, x_signed, rows);
+    auto packed = Buffer::allocate(static_cast<size_t>(conv_int8_packed_words(conv) * 4 + 64));
+    auto* const words = reinterpret_cast<uint32_t*>(packed->data());
+    pack_conv_int8(conv, weights, bias, as_sums ? std::span<const float>() : factors, words);
+    auto workspace = Buffer::allocate(static_cast<size_t>(conv_int8_workspace_bytes(conv, threads) + 64));
+    const int64_t outputs = s.n * blocks_of(s.m) * kBlock * s.oh * s.ow;
+    std::vector<uint8_t> y(outputs + 16, 77), residual = codes(outputs);
+    std::vector<int32_t> sums(outputs + 16, 77);
+    const std::vector<uint8_t> image = rows ? x : blocked(x);
+    const int32_t y_zero = static_cast<int32_t>((y_signed ? -128 : 0) + pick(256));
+    const auto low = static_cast<float>((y_signed ? -128 : 0) - y_zero), high = low + 255;
+    CodesEnd end{.low = low, .high = high, .zero = y_zero};
+    if (joined) {
+      end.residual = residual.data();
+      end.residual_signed = pick(2);
+      end.residual_zero = static_cast<float>(pick(256));
+      end.own = 0.731f;
+      end.other = 0.377f;
+      end.joint_zero = static_cast<int32_t>(pick(100));
+      end.joint_low = static_cast<float>(-end.joint_zero);
+      end.joint_high = end.joint_low + 255;
+    }
+    run_conv_int8(conv,
+                  {.x = image.data(),
+                   .x_zero = zero,
+                   .packed = words,
+                   .end = end,
+                   .y = as_sums ? nullptr : y.data(),
+                   .sums = as_sums ? sums.data() : nullptr},
+                  threads, workspace->data());
+    for (int64_t n = 0; n < s.n; ++n)
+      for (int64_t m = 0; m < s.m; ++m)
+        for (int64_t p = 0; p < s.oh * s.ow; ++p) {
+          const int64_t at = ((n * blocks_of(s.m) + m / kBlock) * s.oh * s.ow + p) * kBlock + m % kBlock;
+          const int64_t sum =
+              sum_of(x, x_signed, zero, w, w_signed, zeros, n, m, p) + (bias.empty() ? 0 : bias[m]);
+          const std::string where = std::string(form.name) + " image " + std::to_string(n) + " channel " +
+                                    std::to_string(m) + " pixel " + std::to_string(p) + " of " + text() +
+                                    (rows ? " rows" : " blocks") + (x_signed ? " signed" : "");
+          if (as_sums) {
+            ASSERT_EQ(sums[at], sum) << where;
+            continue;
+          }
+          float code = rounded_between(static_cast<float>(sum) * factors[m], end.low, end.high);
+          if (joined) {
+            const float r = end.residual_signed ? static_cast<int8_t>(residual[at]) : residual[at];
+            const volatile float own = code * end.own, other = (r - end.residual_zero) * end.other;
+            code = rounded_between(own + other, end.joint_low, end.joint_high) +
+                   static_cast<float>(end.joint_zero);
+          } else {
+            code += static_cast<float>(end.zero);
+          }
+          ASSERT_EQ(y[at], static_cast<uint8_t>(static_cast<int32_t>(code)))
+              << where << (joined ? " joined" : "");
+        }
+    EXPECT_EQ(y[outputs], 77);
+    EXPECT_EQ(sums[outputs], 77);
+  }
+
+ private:
+  int64_t pick(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+
+  ConvShape shape() {
+    ConvShape s;
+    s.n = 1 + pick(2);
+    s.h = 1 + pick(9);
+    s.w = 1 + pick(pick(3) ? 9 : 40);
+    s.kh = 1 + pick(3);
+    s.kw = 1 + pick(pick(3) ? 3 : 7);
+    s.sh = 1 + pick(2);
+    s.sw = 1 + pick(3);
+    s.dh = 1 + pick(2);
+    s.dw = 1 + pick(2);
+    s.pt = pick(3);
+    s.pl = pick(3);
+    if (pick(3) == 0) s.kh = s.kw = s.sh = s.sw = 1, s.pt = s.pl = 0;
+    if (pick(4) == 0) s.kh = s.kw = 3, s.sh = s.sw = s.dh = s.dw = 1;  // by tiles of 2 x 2 outputs
+    s.c = 1 + pick(40);
+    s.m = 1 + pick(70);
+    const int64_t kind = pick(6);
+    if (kind < 2) s.groups = s.c = s.m = 2 + pick(40);
+    if (kind == 2) s.groups = 2, s.c = 32 * (1 + pick(2)), s.m = 64;
+    return s;
+  }
+
+  // Output sizes, with padding behind now and then.
+  void fit() {
+    ConvShape& s = shape_;
+    s.oh = std::max<int64_t>(1, (s.h + s.pt + pick(3) - (s.kh - 1) * s.dh - 1) / s.sh + 1);
+    s.ow = std::max<int64_t>(1, (s.w + s.pl + pick(3) - (s.kw - 1) * s.dw - 1) / s.sw + 1);
+  }
+
+  std::vector<uint8_t> codes(int64_t n) {
+    std::vector<uint8_t> out(n + 64);
+    const int64_t kind = pick(3);  // extremes often: what saturates does so there
+    for (uint8_t& byte : out)
+      byte = static_cast<uint8_t>(kind == 0   ? (pick(2) ? 0xff : 0x00)
+                                  : kind == 1 ? 0x7f + pick(2)
+                                              : pick(256));
+    return out;
+  }
+
+  // Lanes without a channel hold anything.
+  std::vector<uint8_t> blocked(const std::vector<uint8_t>& x) {
+    const ConvShape& s = shape_;
+    std::vector<uint8_t> out = codes(s.n * blocks_of(s.c) * kBlock * s.h * s.w);
+    for (int64_t n = 0; n < s.n; ++n)
+      for (int64_t c = 0; c < s.c; ++c)
+        for (int64_t p = 0; p < s.h * s.w; ++p)
+          out[((n * blocks_of(s.c) + c / kBlock) * s.h * s.w + p) * kBlock + c % kBlock] =
+              x[(n * s.c + c) * s.h * s.w + p];
+    return out;
+  }
+
+  int64_t sum_of(const std::vector<uint8_t>& x, bool x_signed, int32_t x_zero, const std::vector<uint8_t>& w,
+                 bool w_signed, const std::vector<int32_t>& zeros, int64_t n, int64_t m, int64_t p) const {
+    const ConvShape& s = shape_;
+    const auto value = [](uint8_t byte, bool is_signed) -> int64_t {
+      return is_signed ? static_cast<int8_t>(byte) : byte;
+    };
+    const int64_t inputs = s.c / s.groups, first = m / (s.m / s.groups) * inputs;
+    int64_t sum = 0;
+    for (int64_t c = 0; c < inputs; ++c)
+      for (int64_t i = 0; i < s.kh; ++i)
+        for (int64_t j = 0; j < s.kw; ++j) {
+          const int64_t row = p / s.ow * s.sh - s.pt + i * s.dh, col = p % s.ow * s.sw - s.pl + j * s.dw;
+          if (row < 0 || row >= s.h || col < 0 || col >= s.w) continue;
+          const int64_t a = value(x[((n * s.c + first + c) * s.h + row) * s.w + col], x_signed) - x_zero;
+          const int64_t b =
+              value(w[((m * inputs + c) * s.kh + i) * s.kw + j], w_signed) - zeros[zeros.size() == 1 ? 0 : m];
+          sum += a * b;
+        }
+    return sum;
+  }
+
+  std::string text() const {
+    const ConvShape& s = shape_;
+    std::string out;
+    for (const int64_t v :
+         {s.n, s.c, s.h, s.w, s.m, s.kh, s.kw, s.sh, s.sw, s.dh, s.dw, s.pt, s.pl, s.groups, s.oh, s.ow})
+      out += std::to_string(v) + ' ';
+    return out;
+  }
+
+  std::mt19937_64 random_;
+  ConvShape shape_;
+};
+
+TEST(ConvInt8, IsExactInEveryForm) {
+  const char* pairs = std::getenv("WALLE_TEST_PAIRS");  // for a long dose
+  const int count = pairs ? std::atoi(pairs) : 300;
+  const uint32_t seed = test_seed();
+  for (const Variant<ConvInt8Table>& form : forms_here()) {
+    Convolutions convolutions(seed);
+    for (int i = 0; i < count && !::testing::Test::HasFatalFailure(); ++i) convolutions.one(form);
+  }
+}
+
+TEST(ConvInt8, FormsAreInOrder) { EXPECT_TRUE(in_order<ConvInt8Table>(conv_int8_forms())); }
+
+// Weights of nine bits, and taps that do not lie side by side, are no quads.
+TEST(ConvInt8, TakesPairsWhereQuadsHoldTooLittle) {
+  const auto all = base::cpu_features().has;
+  ConvShape s;
+  s.c = s.m = s.groups = 32;
+  s.kh = s.kw = 3;
+  EXPECT_EQ(conv_int8_form(all, s, true).table->step, 2);
+  s.dw = 2;
+  EXPECT_EQ(conv_int8_form(all, s, false).table->step, 2);
+  const uint8_t codes[] = {0, 255};
+  const int32_t zero[] = {0};
+  EXPECT_FALSE(fits_eight_bits({codes, false, zero}, 1, 2));
+  EXPECT_TRUE(fits_eight_bits({codes, true, zero}, 1, 2));
+}
+
+// Rows are copied with their padding.
+TEST(ConvInt8, LeavesWindowsFarBeyondTheImageToOthers) {
+  ConvShape s;
+  s.c = s.m = 16;
+  s.h = s.w = 8;
+  s.kh = s.kw = 3;
+  EXPECT_TRUE(conv_int8_fits(s));
+  s.dw = 1 << 20;
+  s.pl = 1 << 20;
+  EXPECT_FALSE(conv_int8_fits(s));
+}
+
+}  // namespace
+}  // namespace walle::kernels

@@ -1,0 +1,195 @@
+// Winograd's convolution with products in bfloat16, in the form that this processor runs and in the emulated
+// one: exact where every number on the way is one, and how far it rounds elsewhere.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "base/cpu_features.h"
+#include "kernels/blocked/blocked.h"
+#include "kernels/compare.h"
+#include "kernels/conv/conv_reference.h"
+#include "kernels/conv/winograd.h"
+#include "kernels/conv_bf16/conv_bf16.h"
+#include "kernels/conv_bf16_emulated.h"
+#include "seed.h"
+#include "tensor/buffer.h"
+
+namespace walle::kernels {
+namespace {
+
+struct Form {
+  std::string_view name;
+  Isa isa;
+  const ConvBf16Table* table;
+};
+
+ConvShape some_shape() {
+  ConvShape s;
+  s.n = 1, s.c = 18, s.m = 20, s.h = s.w = s.oh = s.ow = 24, s.kh = s.kw = 3, s.pt = s.pl = 1;
+  return s;
+}
+
+// The form of this processor goes with AVX-512, which sanitized builds leave out.
+std::vector<Form> forms_here() {
+  std::vector<Form> out{{"emulated", Isa::scalar, &emulated::kConvBf16}};
+  const auto* form = conv_bf16_form(base::cpu_features().has);
+  if (form && winograd_bf16_fits(some_shape(), Isa::avx512, *form->table))
+    out.push_back({form->name, Isa::avx512, form->table});
+  return out;
+}
+
+struct Case {
+  ConvShape shape;
+  std::vector<float> x, filters, bias, residual;
+
+  std::vector<float> run(const Form& form, int unit, const Epilogue& given, int threads) const {
+    const BlockedShape image{.n = shape.n, .c = shape.c, .pixels = shape.h * shape.w};
+    const BlockedShape result{.n = shape.n, .c = shape.m, .pixels = shape.oh * shape.ow};
+    const auto from = blocks(image, x);
+    const auto other = given.residual ? blocks(result, residual) : std::vector<float>();
+    Epilogue e = given;
+    if (e.residual) e.residual = other.data();
+    const Winograd w = make_winograd(shape, unit, form.isa, true, form.table);
+    std::vector<float> weights(static_cast<size_t>(winograd_weight_elements(w)), -7);
+    winograd_weights(w, filters.data(), weights.data());
+    const auto bytes = static_cast<size_t>(winograd_workspace_bytes(w, threads));
+    auto workspace = Buffer::allocate(bytes);
+    std::fill_n(reinterpret_cast<uint32_t*>(workspace->data()), bytes / 4, 0xffffffffu);
+    std::vector<float> to(static_cast<size_t>(result.floats()), -7);
+    run_winograd(w, from.data(), weights.data(), e, to.data(), threads, workspace->data());
+    std::vector<float> y(static_cast<size_t>(shape.n * shape.m * shape.oh * shape.ow), -7);
+    from_blocked(blocked_table(Isa::scalar), result, to.data(), y.data(), 1);
+    return y;
+  }
+
+  std::vector<float> reference(const Epilogue& e) const {
+    std::vector<float> y(static_cast<size_t>(shape.n * shape.m * shape.oh * shape.ow));
+    conv_reference(shape, x.data(), filters.data(), e.row_bias, e, y.data(), 2);
+    return y;
+  }
+
+  // Lanes behind the last channel hold NaN.
+  static std::vector<float> blocks(const BlockedShape& s, const std::vector<float>& rows) {
+    std::vector<float> out(static_cast<size_t>(s.floats()));
+    to_blocked(blocked_table(Isa::scalar), s, rows.data(), out.data(), 1);
+    for (int64_t i = 0; i < s.floats(); ++i)
+      if (i / kBlock / s.pixels % blocks_of(s.c) * kBlock + i % kBlock >= s.c)
+        out[static_cast<size_t>(i)] = std::numeric_limits<float>::quiet_NaN();
+    return out;
+  }
+};
+
+class Cases {
+ public:
+  explicit Cases(uint32_t seed) : random_(seed) {}
+  int64_t pick(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
+
+  // Numbers of `number`, filters of `weight`.
+  template <class Number, class Weight>
+  Case next(Number number, Weight weight) {
+    Case c;
+    ConvShape& s = c.shape;
+    s.n = 1 + pick(2), s.c = 8 + 2 * pick(25), s.m = 1 + pick(70);
+    s.h = 3 + pick(20), s.w = 3 + pick(20);
+    s.kh = s.kw = 3;
+    s.pt = pick(3), s.pl = pick(3);
+    s.oh = s.h + 2 * s.pt - 2, s.ow = s.w + 2 * s.pl - 2;
+    const auto some = [&](int64_t n, auto of) {
+      std::vector<float> out(static_cast<size_t>(n));
+      for (float& v : out) v = static_cast<float>(of());
+      return out;
+    };
+    c.x = some(s.n * s.c * s.h * s.w, number);
+    c.filters = some(s.m * s.depth(), weight);
+    c.bias = some(s.m, number);
+    c.residual = some(s.n * s.m * s.oh * s.ow, number);
+    return c;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+// Inputs of -2 to 2 become numbers of at most 8 by a unit of 2, filters of fours whole ones: bfloat16 has
+// all.
+TEST(WinogradBf16, IsExactInSmallWholeNumbers) {
+  for (const Form& form : forms_here()) {
+    Cases cases(test_seed());
+    for (int round = 0; round < 40; ++round) {
+      const Case c = cases.next([&] { return cases.pick(5) - 2; }, [&] { return 4 * (cases.pick(3) - 1); });
+      Epilogue e;
+      if (round % 2) e.row_bias = c.bias.data();
+      if (round % 3 == 0) e.residual = c.residual.data();
+      if (round % 4 == 0) e.activation = Activation::clamp, e.alpha = -20, e.beta = 30;
+      const int threads = 1 + round % 3;
+      ASSERT_EQ(c.run(form, 2, e, threads), c.reference(e)) << form.name << " round " << round;
+    }
+  }
+}
+
+// As signal to noise of sums of random numbers; no single one is off by more than eight times the others.
+TEST(WinogradBf16, RoundsAsMuchAsItsUnitSays) {
+  for (const Form& form : forms_here())
+    for (const int unit : kWinogradBf16Units) {
+      Cases cases(test_seed());
+      std::normal_distribution<double> normal;
+      std::mt19937 random(test_seed());
+      double signal = 0, noise = 0;
+      for (int round = 0; round < 20; ++round) {
+        const auto number = [&] { return normal(random); };
+        const Case c = cases.next(number, number);
+        const auto got = c.run(form, unit, {}, 1 + round % 2), want = c.reference({});
+        const double sigma = std::sqrt(static_cast<double>(c.shape.depth())) * (unit == 2 ? 0.004 : 0.014);
+        for (size_t i = 0; i < want.size(); ++i) {
+          ASSERT_NEAR(got[i], want[i], 8 * sigma) << form.name << " unit " << unit << " round " << round;
+          signal += static_cast<double>(want[i]) * want[i];
+          noise += std::pow(static_cast<double>(got[i]) - want[i], 2);
+        }
+      }
+      const double db = 10 * std::log10(signal / noise);
+      EXPECT_GT(db, unit == 2 ? 46 : 36) << form.name << " unit " << unit;
+      EXPECT_LT(db, 60) << "products of more bits than bfloat16 has";
+    }
+}
+
+// A number that is none stays in the tiles that meet it.
+TEST(WinogradBf16, KeepsWhatIsNoNumberInItsTiles) {
+  for (const Form& form : forms_here())
+    for (const int unit : kWinogradBf16Units) {
+      Cases cases(1);
+      Case c = cases.next([] { return 1; }, [] { return 1; });
+      const ConvShape s = c.shape = some_shape();
+      c.x.assign(s.c * s.h * s.w, 1);
+      c.filters.assign(s.m * s.depth(), 1);
+      c.x[3 * 24 * 24 + 12 * 24 + 12] = std::numeric_limits<float>::quiet_NaN();
+      const auto y = c.run(form, unit, {}, 1);
+      for (int64_t m = 0; m < s.m; ++m) {
+        EXPECT_TRUE(std::isnan(y[static_cast<size_t>((m * 24 + 12) * 24 + 12)]));
+        for (int64_t row = 0; row < 24; ++row)
+          for (int64_t col = 0; col < 24; ++col)
+            if (std::abs(row - 12) > unit || std::abs(col - 12) > unit) {
+              ASSERT_TRUE(std::isfinite(y[static_cast<size_t>((m * 24 + row) * 24 + col)]))
+                  << row << " " << col;
+            }
+      }
+    }
+}
+
+TEST(WinogradBf16, TakesWholeWordsOfChannelsByAsManyLanesAsItsTransforms) {
+  const ConvBf16Table& words = emulated::kConvBf16;
+  ConvShape s = some_shape();
+  EXPECT_TRUE(winograd_bf16_fits(s, Isa::scalar, words));
+  ConvBf16Table wider = words;
+  wider.lanes *= 2;
+  EXPECT_FALSE(winograd_bf16_fits(s, Isa::scalar, wider));
+  s.c = 17;
+  EXPECT_FALSE(winograd_bf16_fits(s, Isa::scalar, words));
+  s.c = 18;
+  s.dw = 2;
+  EXPECT_FALSE(winograd_bf16_fits(s, Isa::scalar, words));
+}
+
+}  // namespace
+}  // namespace walle::kernels
