@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import backup, bench, convert, demo, device_code, doctor, inspect, restore, run, serve
+from . import backup, bench, convert, demo, device_code, doctor, inspect, quantize, restore, run, serve
 from .exits import EXIT_HELP
 
 # Groups of commands that other parts of walle_rt bring along: module walle_rt.cli.<name> with a typer app.
@@ -41,7 +41,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(root)
-    for module in (convert, run, inspect, bench, doctor, serve, backup, restore, device_code, demo):
+    for module in (convert, quantize, run, inspect, bench, doctor, serve, backup, restore, device_code, demo):
         name = module.__name__.rsplit(".", 1)[1].replace("_", "-")
         app.command(name=name, help=module.__doc__)(module.main)
     for name in GROUPS:
