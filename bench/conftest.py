@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cases import Cases, compared
 from results import RESULTS, Results
 from walle_rt.bench import durations, peers, report, roof
+from walle_rt.bench.bars import bar_table
 from walle_rt.bench.tables import curve_table, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -109,5 +110,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for name in peers.NAMES:
             write(f"{name} {peers.version(name)}: {peers.settings(name)}")
     folder = Path(config.getoption("--report"))
+    for (file, title), bars in results.bars.items():
+        terminalreporter.section(title)
+        for line in bar_table(bars):
+            write(line)
+        write(f"figures: {report.write_table(folder, file, title, [bar.as_dict() for bar in bars])}")
+    for (file, title), rows in results.tables.items():
+        write(f"figures of {title}: {report.write_table(folder, file, title, rows)}")
     for line in report.write(folder, results.as_dict()):
         write(line)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from walle_rt.bench.bars import Bar, bar_table
 from walle_rt.bench.compare import Comparison
 from walle_rt.bench.curves import Point
 
@@ -23,12 +24,21 @@ class Results:
     startup: list[dict[str, Any]] = field(default_factory=list)
     roof: dict[str, float] = field(default_factory=dict)
     sections: list[tuple[str, list[str]]] = field(default_factory=list)  # title and lines of further tables
+    bars: dict[tuple[str, str], list[Bar]] = field(default_factory=dict)  # by file name and title
+    tables: dict[tuple[str, str], list[dict[str, Any]]] = field(
+        default_factory=dict
+    )  # likewise, for JSON alone
     announced: str = ""
+
+    def bar(self, file: str, title: str, bar: Bar) -> None:
+        """Keep one line of a table."""
+        self.bars.setdefault((file, title), []).append(bar)
+        print(*("", *bar_table([bar])), sep="\n")
 
     @property
     def empty(self) -> bool:
         """Whether nothing was measured that a table or plot shows."""
-        return not (self.comparisons or self.curves or self.operators or self.sections)
+        return not (self.comparisons or self.curves or self.operators or self.sections or self.bars)
 
     def as_dict(self) -> dict[str, Any]:
         """For the report."""

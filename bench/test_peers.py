@@ -10,7 +10,8 @@ import pytest
 
 from cases import Cases
 from results import Results
-from walle_rt.bench import accuracy, real
+from walle_rt.bench import accuracy, real, zoo
+from walle_rt.bench.bars import cause_of
 from walle_rt.bench.compare import compare
 
 LIMIT = 3.0  # at one thread; with more the table is printed and nothing is asserted of time
@@ -24,6 +25,9 @@ def test_model(model: str, model_threads: int, cache: Path, cases: Cases, result
     if model_threads == 1 and result.ratio is not None and result.ratio > LIMIT:
         # Once more: a busy moment of the machine can hit one engine in every round of a short run.
         result.improve(compare(model, cache, model_threads, cases.rounds))
+    if model_threads == 1 and result.ratio is not None and result.ratio > 1:
+        path = zoo.path(model, cache)
+        result.cause = cause_of(path, zoo.inputs(model, path), cache)
     results.comparisons.append(result)
     assert result.errors.get("walle", 0.0) <= accuracy.WRONG, f"{model}: our result is wrong"
     if result.ratio is None:

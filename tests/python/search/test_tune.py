@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from random_seed import random_seed
 from walle_rt import tune
 from walle_rt.explain import ExplainChoice
 from walle_rt.tune.fit import PRICED, Row
-from walle_rt.tune.measure import Measured
+from walle_rt.tune.measure import CPU_VARIABLE, Measured, instruction_set, measure_shape
 from walle_rt.tune.nnls import nnls
 
 
@@ -93,10 +94,46 @@ def test_shapes_are_the_same_for_a_seed() -> None:
     assert len({s.family for s in once}) > 10
 
 
+def test_shapes_reach_the_kernels_of_integers() -> None:
+    """A layer of codes is one step, whose kernels are of codes: no row of theirs is left to guesses."""
+    found: dict[str, set[str]] = {}
+    for shape in tune.shapes(60, 5, tune.GROUPS["integers"]):
+        for m in measure_shape(shape):
+            found.setdefault(shape.family, set()).update(c.kernel for c in m.choices)
+    kernels = set().union(*found.values())
+    assert kernels >= {
+        "blocked_codes_mean", "blocked_conv_int8", "blocked_depthwise_int8", "blocked_from_rows_int8",
+        "blocked_pool_codes", "codes_binary", "codes_lookup", "codes_mean_rows", "conv_int8_rows",
+        "dequantize_f32", "dynamic_quantize_f32", "gemm_computed_b_int8", "gemm_f64", "gemm_int8",
+        "gemm_nbits_digits", "gemm_nbits_f32", "gemm_nbits_int8", "quantize_f32",
+    }  # fmt: skip
+    layers = {kernel for family, of in found.items() if family.startswith("codes") for kernel in of}
+    assert not [kernel for kernel in layers if kernel.endswith("_f32")]
+
+
+def test_shapes_of_bfloat16_are_those_of_float32() -> None:
+    made = list(tune.shapes(30, 5, tune.GROUPS["bf16"]))
+    assert {shape.precision for shape in made} == {"bf16"}
+    assert {shape.precision for shape in tune.shapes(30, 5, tune.GROUPS["integers"])} == {"float32"}
+    assert sum(len(group) for group in tune.GROUPS.values()) == len({s.family for s in tune.shapes(60, 1)})
+
+
+def test_instruction_sets_end_with_their_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    for before in (None, "sse4"):
+        if before:
+            monkeypatch.setenv(CPU_VARIABLE, before)
+        else:
+            monkeypatch.delenv(CPU_VARIABLE, raising=False)
+        for isa in ("scalar", ""):
+            with instruction_set(isa):
+                assert os.environ.get(CPU_VARIABLE, "") == isa
+            assert os.environ.get(CPU_VARIABLE) == before
+
+
 def test_the_command_writes_a_table(tmp_path: Path) -> None:
     table = tmp_path / "here.inc"
     target = run_walle("doctor", "--json").json["backends"]["cpu"].partition(" ")[0]
-    few = ["--count", "20", "--held-out", "20", "--rounds", "1"]
+    few = ["--count", "20", "--held-out", "20", "--rounds", "1", "--shapes", "float32"]
     found = run_walle("tune", "fit", table, *few, "--isa", target, "--json").json
     assert set(found["held_out"]) == {target} and found["kernels"]
     text = table.read_text()
@@ -109,7 +146,11 @@ def test_the_command_writes_a_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
-    [(["--isa", "vax"], 3, "sets of this machine"), (["--count", "1"], 2, "--count")],
+    [
+        (["--isa", "vax"], 3, "sets of this machine"),
+        (["--shapes", "round"], 3, "some of float32, integers, bf16"),
+        (["--count", "1"], 2, "--count"),
+    ],
 )
 def test_wrong_usage(tmp_path: Path, arguments: list[str], code: int, says: str) -> None:
     run_walle("tune", "fit", tmp_path / "t.inc", *arguments, code=code, says=says)

@@ -44,6 +44,7 @@ class Comparison:
     disturbed: bool = False  # too few were without: all count
     resolution: float = 1e-7  # below it errors say nothing
     no_reference: str = ""  # why errors are against our own result instead of float64
+    cause: str = ""  # of what is slower than the best peer
 
     def take(self, found: Rounds) -> None:
         """Keep the figures of these rounds."""

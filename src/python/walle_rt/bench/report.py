@@ -79,6 +79,17 @@ def write(folder: Path, found: dict[str, Any]) -> list[str]:
     return [f"figures: {folder / FILE}; plots: {', '.join(draw(folder, whole)) or 'none'}"]
 
 
+def write_table(folder: Path, name: str, title: str, rows: list[dict[str, Any]]) -> Path:
+    """One table of a run as a JSON file of its own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = {**document({}), "title": title, "rows": rows}
+    path = folder / f"{name}.json"
+    unfinished = path.with_name(f"{path.name}.part")
+    unfinished.write_text(json.dumps(finite(whole), indent=1, allow_nan=False))
+    unfinished.rename(path)
+    return path
+
+
 def finite(value: Any) -> Any:
     """The same without infinities and NaN, which become None."""
     if isinstance(value, dict):

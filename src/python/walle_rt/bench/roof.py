@@ -1,8 +1,9 @@
 """What one core could do at best: the rate of a large product and of reading memory, measured here.
 
-Arithmetic: the best of engines at a product that stays in the cache, which no kernel of a real layer beats
-except by doing less of it. Memory: a copy of what no cache holds, counted once read and once written.
-Steps that touch less than that find it in a cache, whose rate is that of a copy of CACHED_BYTES.
+Arithmetic: the best of engines at a product that stays in the cache, of float32 or of 8-bit integers. No
+kernel of a real layer beats that except by doing less of it. Memory: a copy of what no cache holds, counted
+once read and once written. Steps that touch less than that find it in a cache, whose rate is that of a copy
+of CACHED_BYTES.
 """
 
 from __future__ import annotations
@@ -60,24 +61,31 @@ def _least(work: Callable[[], object]) -> float:
     return least
 
 
-def product() -> onnx.ModelProto:
-    """Rows times a constant matrix."""
-    weights = np.random.default_rng(0).standard_normal((DEPTH, COLUMNS), np.float32)
+def product(integers: bool = False) -> onnx.ModelProto:
+    """Rows times a constant matrix: of float32, or of uint8 and int8."""
+    rng = np.random.default_rng(0)
+    weights = rng.standard_normal((DEPTH, COLUMNS), np.float32)
+    if integers:
+        weights = rng.integers(-128, 128, weights.shape, np.int8)
+    given = TensorProto.UINT8 if integers else TensorProto.FLOAT
+    made = TensorProto.INT32 if integers else TensorProto.FLOAT
     graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        [helper.make_node("MatMulInteger" if integers else "MatMul", ["x", "w"], ["y"])],
         "roof",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [ROWS, DEPTH])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [ROWS, COLUMNS])],
+        [helper.make_tensor_value_info("x", given, [ROWS, DEPTH])],
+        [helper.make_tensor_value_info("y", made, [ROWS, COLUMNS])],
         [numpy_helper.from_array(weights, "w")],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 @cache
-def measured() -> Roof:
+def measured(integers: bool = False) -> Roof:
     """This machine's, once per process; half a second to a second."""
-    model = product()
-    feeds = {"x": np.random.default_rng(1).standard_normal((ROWS, DEPTH), np.float32)}
+    model = product(integers)
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 256, (ROWS, DEPTH), np.uint8) if integers else None
+    feeds = {"x": rng.standard_normal((ROWS, DEPTH), np.float32) if x is None else x}
     session = walle_rt.load(model).session(threads=1)
     least = _least(lambda: session.run(feeds))
     try:

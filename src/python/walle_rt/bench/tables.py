@@ -68,6 +68,7 @@ def shortcomings(results: Sequence[Comparison]) -> list[str]:
     if slow:
         named = ", ".join(f"{r.model} {r.ratio:.2f} ({r.best_peer})" for r in slow)
         lines.append(f"slower than the best peer: {named}")
+        lines += [f"  {r.model}: {r.cause}" for r in slow if r.cause]
     if coarse:
         named = ", ".join(f"{r.model} {r.error_ratio:.1f}x" for r in coarse)
         lines.append(f"error over {ERROR_LIMIT:g}x the best peer's: {named}")

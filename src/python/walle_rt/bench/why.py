@@ -81,8 +81,12 @@ def layer_dict(layer: Layer, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def why(model: Path, feeds: Feeds, cache: Path, rounds: int = ROUNDS) -> Why:
+def why(
+    model: Path, feeds: Feeds, cache: Path, rounds: int = ROUNDS, ceiling: roof.Roof | None = None
+) -> Why:
     """Time every installed engine on one thread, then set our profile beside the best one's that has one.
+
+    ``ceiling`` is the roof that steps are held against: that of float32 unless another one is given.
 
     Raises:
         Unavailable: no engine beside ours runs the model and offers a profile.
@@ -102,7 +106,7 @@ def why(model: Path, feeds: Feeds, cache: Path, rounds: int = ROUNDS) -> Why:
     nodes = profiles.Nodes(onnx.load(str(model), load_external_data=False))
     theirs, peer = _best_profile(milliseconds, missing, model, feeds, cache)
     ours = profiles.profile("walle", model, feeds, cache)
-    ceiling = roof.measured()
+    ceiling = ceiling or roof.measured()
     pairs = [(layer, reasons.judge(layer, ceiling)) for layer in layers.side_by_side(nodes, ours, theirs)]
     return Why(model.name, milliseconds, missing, peer, ceiling, pairs, found.thrown, found.disturbed)
 

@@ -53,13 +53,17 @@ def _progress(total: int, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda text: bar.update(task, advance=1, description=text)
 
 
+# Kernels of the best set and of all that stands beside it, such as VNNI.
+_MACHINE = "machine"
+
+
 def _sets(wanted: str | None) -> list[str]:
     """The instruction sets to measure; "cpu"'s target is "avx512 (of scalar, sse4, avx2, avx512)"."""
     target = _core.machine()["backends"]["cpu"]
-    known = target.partition("(of ")[2].rstrip(")").split(", ")
+    known = [*target.partition("(of ")[2].rstrip(")").split(", "), _MACHINE]
     chosen = [name.strip() for name in wanted.split(",")] if wanted else known
     for name in chosen:
-        if name not in known:
+        if name.partition("+")[0] not in known:
             raise ArgumentError.of(
                 f"--isa {name}",
                 f"sets of this machine: {', '.join(known)}",
@@ -67,6 +71,21 @@ def _sets(wanted: str | None) -> list[str]:
                 "leave --isa out",
             )
     return chosen
+
+
+def _families(wanted: str | None) -> tuple[str, ...]:
+    """The families of shapes of the groups that are asked for."""
+    groups = _tune().GROUPS
+    chosen = [name.strip() for name in wanted.split(",")] if wanted else list(groups)
+    for name in chosen:
+        if name not in groups:
+            raise ArgumentError.of(
+                f"--shapes {name}",
+                f"some of {', '.join(groups)}",
+                "walle tune fit",
+                "leave --shapes out for all of them",
+            )
+    return tuple(family for name in chosen for family in groups[name])
 
 
 def _described() -> str:
@@ -84,7 +103,8 @@ def fit(
     held_out: Annotated[int, typer.Option("--held-out", min=20, help="Shapes to judge by.")] = 100,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Times each shape is measured.")] = 3,
     seed: Annotated[int, typer.Option("--seed", help="Of the shapes.")] = 0,
-    isa: Annotated[str | None, typer.Option("--isa", help="Sets to fit, like avx2,avx512; all.")] = None,
+    isa: Annotated[str | None, typer.Option("--isa", help="Sets to fit, like avx2,machine; all.")] = None,
+    groups: Annotated[str | None, typer.Option("--shapes", help="float32,integers,bf16; all.")] = None,
     name: Annotated[str, typer.Option("--name", help="Of the table; the file's.")] = "",
     devices: Annotated[str, typer.Option("--devices", help="Processors it is for; this one.")] = "",
     json_: Json = False,
@@ -94,19 +114,21 @@ def fit(
     from ..tune.measure import instruction_set
     from ..tune.table import Machine, table_text
 
-    sets = _sets(isa)
+    sets, families = _sets(isa), _families(groups)
     if not table.parent.is_dir():
         raise ResourceError.of(
             f"'{table}'", "a file in a folder that exists", "walle tune fit", "make it first"
         )
-    learned, judged = list(tune.shapes(count, seed)), list(tune.shapes(held_out, seed + 1))
+    learned, judged = (list(tune.shapes(*drawn, families)) for drawn in ((count, seed), (held_out, seed + 1)))
     measured: list[Any] = []
     judges: dict[str, list[Any]] = {}
-    profiles = []
+    profiles: list[Any] = []
     with _progress((len(learned) + len(judged)) * rounds * len(sets), json_) as advance:
         for set_ in sets:
-            with instruction_set(set_):
-                profiles.append(_core.machine_profile())
+            with instruction_set("" if set_ == _MACHINE else set_):
+                profile = _core.machine_profile()
+                if profile["isa"] not in [p["isa"] for p in profiles]:
+                    profiles.append(profile)
                 measured += tune.measure(learned, rounds=rounds, advance=advance)
                 judges[set_] = tune.measure(judged, rounds=rounds, advance=advance)
     fitted = tune.fit(measured)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from ..explain import ExplainChoice
 from ..loading import load
 from ..made_up import made_up_inputs
-from .shapes import Shape
+from .draw import Shape
 
 EVERYTHING = 64  # of Model.session(tune=): all choices, of operators with a single one too
 CPU_VARIABLE = "WALLE_CPU"
@@ -28,15 +28,15 @@ class Measured:
 
 @contextmanager
 def instruction_set(isa: str) -> Iterator[None]:
-    """Kernels of this instruction set for the sessions made within."""
-    before = os.environ.get(CPU_VARIABLE)
-    os.environ[CPU_VARIABLE] = isa
+    """Kernels of this instruction set for the sessions made within; "": of all that the machine has."""
+    before = os.environ.pop(CPU_VARIABLE, None)
+    if isa:
+        os.environ[CPU_VARIABLE] = isa
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[CPU_VARIABLE]
-        else:
+        os.environ.pop(CPU_VARIABLE, None)
+        if before is not None:
             os.environ[CPU_VARIABLE] = before
 
 
@@ -44,7 +44,9 @@ def measure_shape(shape: Shape, threads: int = 1) -> list[Measured]:
     """Measure once; one entry per step of the plan that has features."""
     model = load(shape.model)
     # "fast": every candidate is measured, those that sessions must ask for included.
-    session = model.session(threads=threads, accuracy="fast", tune=EVERYTHING, plan_cache="off")
+    session = model.session(
+        threads=threads, accuracy="fast", precision=shape.precision, tune=EVERYTHING, plan_cache="off"
+    )
     session.run(made_up_inputs(model, {}))
     return [
         Measured(shape.family, shape.text, row.choices, [c.measured_ms for c in row.choices])

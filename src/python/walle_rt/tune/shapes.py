@@ -6,40 +6,18 @@ layers: a table must serve models it has never seen.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from .draw import Draw, Shape
+from .integer_shapes import INTEGERS
+
 OPSET = 20
 _MOST_FLOPS = 3e8  # of one sample: some 5 ms on a core with wide vectors
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A model of one operator and what it is called in progress and results."""
-
-    family: str
-    text: str
-    model: onnx.ModelProto
-
-
-class _Draw:
-    def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
-
-    def size(self, low: int, high: int, multiple: int = 1) -> int:
-        """Between ``low`` and ``high``, evenly by magnitude, often a multiple of what layers like."""
-        value = math.exp(self.rng.uniform(math.log(low), math.log(high + 0.5)))
-        step = multiple if self.rng.random() < 0.8 else 1
-        return int(min(max(round(value / step) * step, low), high))
-
-    def one_of(self, *values: Any) -> Any:
-        return values[int(self.rng.integers(len(values)))]
 
 
 def _model(
@@ -59,12 +37,12 @@ def _model(
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
 
 
-def _weights(draw: _Draw, *shape: int) -> Any:
+def _weights(draw: Draw, *shape: int) -> Any:
     return draw.rng.uniform(-0.5, 0.5, shape).astype(np.float32)
 
 
 def _conv(
-    draw: _Draw, channels: int, out: int, size: int, kernel: int, stride: int, groups: int
+    draw: Draw, channels: int, out: int, size: int, kernel: int, stride: int, groups: int
 ) -> tuple[str, onnx.ModelProto]:
     attributes = {"pads": [kernel // 2] * 4, "strides": [stride] * 2, "group": groups}
     nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], **attributes)]
@@ -80,7 +58,7 @@ def _conv(
     return text, _model(nodes, {"x": (1, channels, size, size)}, weights)
 
 
-def _dense_conv(draw: _Draw, kernels: tuple[int, ...], strides: tuple[int, ...], low: int) -> Any:
+def _dense_conv(draw: Draw, kernels: tuple[int, ...], strides: tuple[int, ...], low: int) -> Any:
     while True:
         channels, out = draw.size(low, 1024, 8), draw.size(16, 1536, 8)
         size, kernel, stride = draw.size(7, 160, 7), draw.one_of(*kernels), draw.one_of(*strides)
@@ -89,24 +67,24 @@ def _dense_conv(draw: _Draw, kernels: tuple[int, ...], strides: tuple[int, ...],
             return _conv(draw, channels, out, size, kernel, stride, 1)
 
 
-def _stem(draw: _Draw) -> Any:
+def _stem(draw: Draw) -> Any:
     kernel, stride = draw.one_of(3, 5, 7), draw.one_of(1, 2, 2)
     return _conv(draw, draw.one_of(1, 3, 3, 4), draw.size(8, 64, 8), draw.size(32, 224, 8), kernel, stride, 1)
 
 
-def _depthwise(draw: _Draw) -> Any:
+def _depthwise(draw: Draw) -> Any:
     channels, size = draw.size(16, 1024, 8), draw.size(7, 112, 7)
     channels = min(channels, int(4e6 / size**2))
     return _conv(draw, channels, channels, size, draw.one_of(3, 3, 5), draw.one_of(1, 1, 2), channels)
 
 
-def _grouped(draw: _Draw) -> Any:
+def _grouped(draw: Draw) -> Any:
     groups, each = draw.one_of(2, 4, 8), draw.size(8, 64, 4)
     channels = groups * each
     return _conv(draw, channels, channels, draw.size(7, 56, 7), draw.one_of(1, 3), 1, groups)
 
 
-def _product(draw: _Draw) -> Any:
+def _product(draw: Draw) -> Any:
     while True:
         m, k, n = draw.size(1, 512), draw.size(16, 4096, 16), draw.size(8, 4096, 16)
         if m * k * n < 2 * _MOST_FLOPS and k * n < 8e6:
@@ -117,13 +95,13 @@ def _product(draw: _Draw) -> Any:
     return text, _model(nodes, {"x": (m, k)}, {"w": _weights(draw, k, n)})
 
 
-def _row_product(draw: _Draw) -> Any:
+def _row_product(draw: Draw) -> Any:
     m, k, n = draw.one_of(1, 1, 1, 2, 3, 4), draw.size(256, 4096, 16), draw.size(256, 4096, 16)
     nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
     return f"{m}x{k}x{n}", _model(nodes, {"x": (m, k)}, {"w": _weights(draw, k, n)})
 
 
-def _computed_product(draw: _Draw) -> Any:
+def _computed_product(draw: Draw) -> Any:
     while True:  # up to scores of long sequences, which come from the outer cache
         batch, m, k, n = draw.size(1, 16), draw.size(8, 1024), draw.size(16, 512, 8), draw.size(8, 1024)
         if batch * m * k * n < _MOST_FLOPS / 2:
@@ -132,7 +110,7 @@ def _computed_product(draw: _Draw) -> Any:
     return f"{batch} of {m}x{k}x{n}", _model(nodes, {"x": (batch, m, k), "z": (batch, k, n)}, {})
 
 
-def _unary(draw: _Draw) -> Any:
+def _unary(draw: Draw) -> Any:
     op, n = (
         draw.one_of("Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Sqrt", "HardSwish"),
         draw.size(64, 1_000_000),
@@ -140,14 +118,14 @@ def _unary(draw: _Draw) -> Any:
     return f"{op} {n}", _model([helper.make_node(op, ["x"], ["y"])], {"x": (n,)}, {})
 
 
-def _binary(draw: _Draw) -> Any:
+def _binary(draw: Draw) -> Any:
     op, rows, columns = draw.one_of("Add", "Mul", "Sub", "Div"), draw.size(1, 1024), draw.size(16, 1024, 16)
     other = draw.one_of((rows, columns), (columns,), (1,), (rows, 1))
     nodes = [helper.make_node(op, ["x", "z"], ["y"])]
     return f"{op} {rows}x{columns} {other}", _model(nodes, {"x": (rows, columns), "z": other}, {})
 
 
-def _softmax(draw: _Draw) -> Any:
+def _softmax(draw: Draw) -> Any:
     """Rows, short ones too (classes of a detector), and values that lie apart (bins before anchors)."""
     rows, columns, apart = draw.size(1, 8192), draw.size(2, 1024), draw.one_of(1, 1, 2, 16, 400)
     rows = max(rows // apart, 1)
@@ -155,7 +133,7 @@ def _softmax(draw: _Draw) -> Any:
     return f"{rows}x{columns}x{apart}", _model(nodes, {"x": (rows, columns, apart)}, {})
 
 
-def _attention_of_few(draw: _Draw) -> Any:
+def _attention_of_few(draw: Draw) -> Any:
     """Words that are added to a text: few queries, keys and values from a cache, shared by query heads."""
     shared, times, size = draw.size(1, 8), draw.size(1, 8), draw.size(16, 128, 16)
     queries, keys = draw.size(1, 16), draw.size(8, 4096)
@@ -183,7 +161,7 @@ def _attention_of_few(draw: _Draw) -> Any:
     return f"{heads}/{shared} of {queries}x{keys}x{size}", _model(nodes, inputs, weights)
 
 
-def _attention(draw: _Draw) -> Any:
+def _attention(draw: Draw) -> Any:
     """Heads side by side, as every encoder has them."""
     while True:
         heads, size = draw.size(1, 16), draw.size(16, 128, 16)
@@ -209,14 +187,14 @@ def _attention(draw: _Draw) -> Any:
     return f"{heads} of {queries}x{keys}x{size}", _model(nodes, inputs, weights)
 
 
-def _norm(draw: _Draw) -> Any:
+def _norm(draw: Draw) -> Any:
     rows, columns = draw.size(1, 1024), draw.size(32, 1024, 16)
     nodes = [helper.make_node("LayerNormalization", ["x", "w", "b"], ["y"])]
     weights = {"w": _weights(draw, columns), "b": _weights(draw, columns)}
     return f"{rows}x{columns}", _model(nodes, {"x": (rows, columns)}, weights)
 
 
-def _pool(draw: _Draw) -> Any:
+def _pool(draw: Draw) -> Any:
     op, kernel, stride = draw.one_of("MaxPool", "AveragePool"), draw.one_of(2, 3, 3), draw.one_of(1, 2, 2)
     channels, size = draw.size(16, 512, 8), draw.size(7, 112, 7)
     channels = min(channels, int(2e6 / size**2))
@@ -225,7 +203,7 @@ def _pool(draw: _Draw) -> Any:
     return f"{op} {channels} {kernel}/{stride} on {size}", _model(nodes, {"x": (1, channels, size, size)}, {})
 
 
-def _reduce(draw: _Draw) -> Any:
+def _reduce(draw: Draw) -> Any:
     op, axes = draw.one_of("ReduceMean", "ReduceSum", "ReduceMax"), draw.one_of([2, 3], [2, 3], [1], [0])
     channels, size = draw.size(8, 1024, 8), draw.size(4, 56)
     nodes = [helper.make_node(op, ["x", "axes"], ["y"], keepdims=1)]
@@ -233,7 +211,7 @@ def _reduce(draw: _Draw) -> Any:
     return f"{op} {axes} {channels}x{size}", _model(nodes, {"x": (1, channels, size, size)}, weights)
 
 
-def _move(draw: _Draw) -> Any:
+def _move(draw: Draw) -> Any:
     a, b, c = draw.size(1, 64), draw.size(4, 128), draw.size(4, 256)
     kind = draw.one_of("permute", "transpose", "concat", "slice", "pad")
     shape = (a, b, c)
@@ -253,13 +231,13 @@ def _move(draw: _Draw) -> Any:
     return f"{kind} {shape}", _model(nodes, {"x": shape}, weights)
 
 
-def _gather(draw: _Draw) -> Any:
+def _gather(draw: Draw) -> Any:
     rows, width, count = draw.size(64, 20000), draw.size(1, 512), draw.size(1, 512)
     nodes = [helper.make_node("Gather", ["w", "i"], ["y"])]
     return f"{count} of {rows}x{width}", _model(nodes, {"i": (count,)}, {"w": _weights(draw, rows, width)})
 
 
-def _rnn(draw: _Draw) -> Any:
+def _rnn(draw: Draw) -> Any:
     op, steps = draw.one_of("LSTM", "GRU"), draw.size(1, 100)
     width, hidden = draw.size(8, 512, 8), draw.size(8, 384, 8)
     gates = {"LSTM": 4, "GRU": 3}[op]
@@ -273,7 +251,7 @@ def _rnn(draw: _Draw) -> Any:
 
 
 # Family -> how to draw one, and how many of a hundred.
-_FAMILIES: dict[str, tuple[Callable[[_Draw], Any], int]] = {
+_FLOATS: dict[str, tuple[Callable[[Draw], Any], int]] = {
     "conv 3x3": (lambda d: _dense_conv(d, (3,), (1,), 8), 18),
     "conv 1x1": (lambda d: _dense_conv(d, (1,), (1,), 8), 16),
     "conv strided": (lambda d: _dense_conv(d, (1, 3, 3, 5), (2,), 8), 6),
@@ -295,15 +273,22 @@ _FAMILIES: dict[str, tuple[Callable[[_Draw], Any], int]] = {
     "rnn": (_rnn, 3),
     "attention of few": (_attention_of_few, 3),
 }
-FAMILIES = tuple(_FAMILIES)
+# The same models where sessions may multiply in bfloat16.
+_BFLOATS = {
+    f"bf16 {name}": _FLOATS[name]
+    for name in ("conv 3x3", "conv 1x1", "conv strided", "conv stem", "product", "product of rows")
+} | {"bf16 product, computed": _FLOATS["product, computed"]}
+_ALL = _FLOATS | INTEGERS | _BFLOATS
+GROUPS = {"float32": tuple(_FLOATS), "integers": tuple(INTEGERS), "bf16": tuple(_BFLOATS)}
+FAMILIES = tuple(_ALL)
 
 
 def shapes(count: int, seed: int, families: tuple[str, ...] = FAMILIES) -> Iterator[Shape]:
     """About ``count`` shapes, at least one of each family, the same for the same seed."""
-    draw = _Draw(seed)
-    share = sum(_FAMILIES[name][1] for name in families)
+    draw = Draw(seed)
+    share = sum(_ALL[name][1] for name in families)
     for name in families:
-        make, weight = _FAMILIES[name]
+        make, weight = _ALL[name]
         for _ in range(max(1, round(count * weight / share))):
             text, model = make(draw)
-            yield Shape(name, text, model)
+            yield Shape(name, text, model, "bf16" if name in _BFLOATS else "float32")
