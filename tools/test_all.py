@@ -77,6 +77,19 @@ PARTS: dict[str, tuple[Step, ...]] = {
             "tests/python/test_shape_class_pictures.py -n 2 -q",
         ),
     ),
+    "integers": (
+        Step(
+            "50,000 pairs per family of 8-bit, packed and bfloat16 kernels, on every set",
+            "WALLE_TEST_PAIRS=50000 build/release/kernels_test --gtest_filter='Int8Product.IsExact*:"
+            "ConvInt8.IsExact*:NBitsProduct.IsExact*:Quantisation.IsThe*:Codes.AreTheDefinitions*:Bf16Product.Matches*:"
+            "ConvBf16.IsTheSum*'",
+        ),
+        Step(
+            "5,000 quantised graphs by every form, beside onnx's evaluator and onnxruntime",
+            "WALLE_TEST_PAIRS=5000 python -m pytest tests/python/test_quantized_graphs.py -n 2 --dist load "
+            "-q -o timeout=3600",
+        ),
+    ),
     "apart": (
         Step(
             "each file includes what it uses",

@@ -750,7 +750,7 @@ def test_state_map(tmp_path: Path) -> None:
 
 def test_the_page_of_mirrored_files_names_every_kind() -> None:
     root = Path(__file__).resolve().parents[2]
-    sources = [f.read_text() for f in (root / "src" / "cpp").rglob("*.cc")]
+    sources = [f.read_text() for end in ("cc", "h") for f in (root / "src" / "cpp").rglob(f"*.{end}")]
     kinds = {
         k for text in sources for k in re.findall(r'constexpr const char\* k\w*Kind = "([A-Z]{4})"', text)
     }

@@ -93,3 +93,23 @@ def test_extremes_do_not_saturate(form: str, monkeypatch: pytest.MonkeyPatch) ->
     a, b = np.full((3, 64), 255, np.uint8), np.full((64, 5), -128, np.int8)
     y = session_of(made({"a": a, "b": b}, {"b"}), form, monkeypatch, threads=1).run({"a": a})["y"]
     assert (y == 255 * -128 * 64).all()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("given", ["", "x", "w", "xw"])
+def test_conv_integer_is_exact(form: str, given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zero points of either operand or none, known or computed, one for the weights or one per channel."""
+    rng = np.random.default_rng(random_seed())
+    for groups, m, kernel in ((1, 5, 3), (1, 40, 1), (6, 6, 3)):
+        x = codes(rng, TensorProto.UINT8, 2, 6, 7, 9)
+        w = codes(rng, TensorProto.INT8, m, 6 // groups, kernel, kernel)
+        x_zero = codes(rng, TensorProto.UINT8) if "x" in given else np.uint8(0)
+        w_zero = codes(rng, TensorProto.INT8, m) if "w" in given else np.zeros(m, np.int8)
+        inputs = ["x", "w", "xz" if given else "", "wz" if "w" in given else ""]
+        node = helper.make_node("ConvInteger", inputs, ["y"], group=groups, pads=[1, 0, 0, 2], strides=[1, 2])
+        kinds = {"x": (TensorProto.UINT8, [2, 6, 7, 9]), "xz": (TensorProto.UINT8, [])}
+        made = model([node], kinds, {"y": (TensorProto.INT32, None)}, {"w": w, "wz": w_zero}, opset=13)
+        feeds = {"x": x, "xz": np.asarray(x_zero, np.uint8)}
+        found = session_of(made, form, monkeypatch, threads=2).run(feeds)["y"]
+        plain = session_of(made, form, monkeypatch, debug="claim=off").run(feeds)["y"]
+        np.testing.assert_array_equal(found, plain)
