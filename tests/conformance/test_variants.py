@@ -31,10 +31,10 @@ def _missing(variant: str) -> str:
     if isa not in ISA_FLAGS:
         return ""
     if platform.machine() not in ("x86_64", "AMD64"):
-        return f"{isa} is an instruction set of x86-64, this machine is {platform.machine()}"
+        return f"it is a set of x86-64, not of {platform.machine()}"
     flag = ISA_FLAGS[isa]
     if flag and flag not in Path("/proc/cpuinfo").read_text().split():
-        return f"this processor has no {flag}"
+        return f"the processor has no {flag}"
     return ""
 
 
@@ -54,7 +54,7 @@ def failures(request: pytest.FixtureRequest) -> dict[str, str]:
 
 def _check(variant: str, failures: dict[str, str]) -> None:
     if missing := _missing(variant):
-        pytest.skip(missing)
+        pytest.skip(f"this machine cannot run {variant.split()[0]}: {missing}")
     print(f"repeat with: {command(SEED)}")
     assert not failures[variant], f"with {variant}:\n{failures[variant]}"
 

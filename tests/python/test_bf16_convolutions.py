@@ -34,7 +34,7 @@ def _form(monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         walle_rt.load(convolution((1, 16, 4, 4), (16, 16, 1, 1))).session()
     except walle_rt.ArgumentError as error:
-        pytest.skip(f"this machine has no products of bfloat16: {error}")
+        pytest.skip(f"this machine cannot run {FORM}: {error}")
 
 
 def convolution(x: tuple[int, ...], w: tuple[int, ...], **attributes: Any) -> Any:

@@ -94,7 +94,7 @@ def test_inspect_plan_shows_what_lost(tmp_path: Path) -> None:
 
 
 def test_run_on_a_picture(scaled: Path, tmp_path: Path) -> None:
-    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    image = pytest.importorskip("PIL.Image", reason="no package 'PIL' (tools/setup.sh test)")
     pixels = np.zeros((8, 8, 3), np.uint8)
     pixels[:] = (255, 0, 51)
     image.fromarray(pixels).save(tmp_path / "p.png")

@@ -72,7 +72,7 @@ def test_one_session_serves_pictures_of_many_sizes(debug: str) -> None:
 
 def test_codes_are_onnxruntimes_or_their_neighbours() -> None:
     """Layer by layer, where both were given the same codes; without the saturation that it has by default."""
-    ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    ort = pytest.importorskip("onnxruntime", reason="no package 'onnxruntime' (tools/setup.sh test)")
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3

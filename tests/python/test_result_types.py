@@ -219,7 +219,7 @@ def test_results_have_the_declared_dtype(name: str) -> None:
     found = run(made, **feeds)["y"]
     for array in found if isinstance(found, list) else [found]:
         assert array.dtype == np.int64
-    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="no package 'onnxruntime' (tools/setup.sh test)")
     want = runtime.InferenceSession(made.SerializeToString()).run(["y"], feeds)[0]
     for array, expected in zip(found, want, strict=True) if isinstance(found, list) else [(found, want)]:
         np.testing.assert_array_equal(array, expected)

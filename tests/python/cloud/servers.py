@@ -234,7 +234,7 @@ def postgres() -> Iterator[str]:
     tools = postgres_tools()
     if tools is None:
         pytest.skip("no PostgreSQL (apt-get install postgresql)")
-    pytest.importorskip("psycopg", reason="no package 'psycopg'")
+    pytest.importorskip("psycopg", reason="no package 'psycopg' (the extra [dev])")
     folder = Path(tempfile.mkdtemp(prefix="walle-pg"))  # pytest's folders are closed to other users
     data = folder / "data"
     if os.geteuid() == 0:

@@ -26,7 +26,7 @@ from walle_rt.vm import VM, library_path
 try:
     find_mosquitto()
 except ResourceError as error:
-    pytest.skip(str(error), allow_module_level=True)
+    pytest.skip(f"no mosquitto (apt-get install mosquitto): {error}", allow_module_level=True)
 if not VM.available("full"):
     pytest.skip(f"no VM library at {library_path()}", allow_module_level=True)
 
@@ -236,7 +236,9 @@ def mosquitto_pub(world: World, name: str, topic: str, payload: bytes, *more: st
     )
 
 
-@pytest.mark.skipif(shutil.which("mosquitto_pub") is None, reason="no mosquitto_pub (mosquitto-clients)")
+@pytest.mark.skipif(
+    shutil.which("mosquitto_pub") is None, reason="no mosquitto_pub (apt-get install mosquitto-clients)"
+)
 def test_a_device_writes_its_own_topic_and_no_other(world: World) -> None:
     """Shown by what is delivered: a broker answers a refused PUBLISH with PUBACK all the same."""
     from walle_rt import _core

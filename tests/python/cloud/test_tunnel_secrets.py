@@ -26,7 +26,7 @@ from walle_rt.vm import VM, library_path
 try:
     find_mosquitto()
 except ResourceError as error:
-    pytest.skip(str(error), allow_module_level=True)
+    pytest.skip(f"no mosquitto (apt-get install mosquitto): {error}", allow_module_level=True)
 if not VM.available("full"):
     pytest.skip(f"no VM library at {library_path()}", allow_module_level=True)
 

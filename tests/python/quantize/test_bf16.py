@@ -13,16 +13,17 @@ import walle_rt
 
 Array = np.ndarray[Any, Any]
 TESTED, BATCH = 2000, 50
+FORM = "avx512+avx512_bf16"
 POINTS = 0.2  # what accuracy may lose
 
 
 @pytest.fixture(autouse=True)
 def _form(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WALLE_CPU", "avx512+avx512_bf16")
+    monkeypatch.setenv("WALLE_CPU", FORM)
     try:
         walle_rt.load(tflite("mlperf_resnet8_float")).session()
     except walle_rt.ArgumentError as error:
-        pytest.skip(f"this machine has no products of bfloat16: {error}")
+        pytest.skip(f"this machine cannot run {FORM}: {error}")
 
 
 def outputs(model: Any, pictures: Array, **options: Any) -> Array:

@@ -285,7 +285,7 @@ def test_a_key_seals_everything(tmp_path: Path) -> None:
     try:
         log = EventLog(tmp_path, marks().page(canary), key=KEY)
     except ResourceError as error:
-        pytest.skip(str(error))
+        pytest.skip(f"no libcrypto (apt-get install libssl3): {error}")
     with log:
         for n in range(1, 41):
             log.append("mark", canary, {"n": n, "who": canary})
