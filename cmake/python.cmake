@@ -1,5 +1,6 @@
 # walle_rt._core: the one extension module. In a wheel build it is installed; in a source tree it is placed
-# into src/python/walle_rt so that the checkout itself is importable.
+# into src/python/walle_rt so that the checkout itself is importable; of a cross build into a package of its
+# own (cmake/cross_package.cmake).
 if(NOT pybind11_DIR)
   execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
     OUTPUT_VARIABLE pybind11_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -65,6 +66,8 @@ if(NOT APPLE AND NOT WIN32)
 endif()
 if(SKBUILD)
   install(TARGETS _core DESTINATION walle_rt)
+elseif(CMAKE_CROSSCOMPILING)
+  include(cross_package)
 else()
   set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/src/python/walle_rt)
 endif()

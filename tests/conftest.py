@@ -60,6 +60,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--conformance-matrix", action="store_true", help="every switch also on every instruction set"
     )
+    group.addoption(
+        "--conformance-every", type=int, default=1, metavar="N", help="every Nth case of the ONNX suites"
+    )
     group.addoption("--update-passing", action="store_true", help="add newly passing cases to the lists")
     group.addoption(
         "--conformance-engine", default="walle", help="walle, or onnxruntime to check the suite's reader"

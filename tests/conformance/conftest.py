@@ -35,6 +35,16 @@ def _is_case(item: pytest.Item) -> bool:
     return "case_id" in getattr(getattr(item, "callspec", None), "params", {})
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep every Nth case: --conformance-every."""
+    every = config.getoption("--conformance-every")
+    cases = [item for item in items if _is_case(item)]
+    left_out = set(cases) - set(cases[::every])
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     answers = config.stash.get(_verdicts, None)
     if answers is None:

@@ -9,11 +9,12 @@
 // install would cure it. The Python tests have the same rule in tests/python/skips.py.
 namespace {
 
-constexpr std::array<std::string_view, 4> kStanding = {
+constexpr std::array<std::string_view, 5> kStanding = {
     "need a machine that has it",               // an instruction set
     "this process may use one processor only",  // and
     "a quota leaves this process one processor",
     "ThreadSanitizer ends a forked child that starts threads",
+    "the emulator ends a forked child that starts threads",
 };
 
 class Skips final : public ::testing::EmptyTestEventListener {
