@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
+import sqlite3
+import subprocess
 import time
 from pathlib import Path
 
@@ -92,6 +95,20 @@ def test_a_slow_server_writes_nothing_behind_a_takeover(tmp_path: Path) -> None:
             other.close()
 
 
+def stop_between_writes(process: subprocess.Popen[bytes], file: Path) -> None:
+    """Stopped within one it would hold SQLite's lock for good, which no lease can take from it."""
+    for _ in range(100):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        connection = sqlite3.connect(file, timeout=0, isolation_level=None)
+        with contextlib.closing(connection) as database, contextlib.suppress(sqlite3.OperationalError):
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("ROLLBACK")
+            return
+        process.send_signal(signal.SIGCONT)
+    pytest.fail("the first server writes all the time")
+
+
 def test_two_processes_on_one_database(tmp_path: Path) -> None:
     first = Child(tmp_path / "server")
     try:
@@ -99,8 +116,7 @@ def test_two_processes_on_one_database(tmp_path: Path) -> None:
         shutil.copytree(tmp_path / "server", tmp_path / "copy", ignore=shutil.ignore_patterns(".*", "*.db*"))
         words = ("serve", "copy", "--port", "0", "--db", database)
         run_walle(*words, code=5, says="one server at a time", folder=tmp_path)
-        first.process.send_signal(signal.SIGSTOP)  # it hangs, and is taken over
-        time.sleep(0.1)
+        stop_between_writes(first.process, tmp_path / "server" / "walle.db")  # it hangs, and is taken over
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("walle_rt.cloud.service.lease.LASTS_S", 0.5)
             other = Server(Settings(tmp_path / "copy", db=database), lambda: time.time() + LASTS_S)
