@@ -50,23 +50,26 @@ set_source_files_properties(${WALLE_PLAIN_LOOPS} PROPERTIES COMPILE_OPTIONS "$<$
 # Tiles by lanes of NEON say themselves how far ahead of its use a load stands; g++ 12 would put all loads of
 # a step in front and spill them (76 instructions for 48 multiply-adds, 67 as written; simd_by_lane.h).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(WALLE_BY_LANE gemm/gemm_simd.cc blocked/blocked_simd.cc conv/channel_lanes_simd.cc)
+  set(WALLE_BY_LANE gemm/gemm_simd.cc blocked/blocked_simd.cc conv/channel_lanes_simd.cc
+    gemm_int8/int8_simd.cc gemm_int8/int8_vnni.cc gemm_int8/int8_mmla.cc
+    conv_int8/conv_int8_simd.cc conv_int8/conv_int8_vnni.cc conv_int8/conv_int8_mmla.cc)
   list(TRANSFORM WALLE_BY_LANE PREPEND ${PROJECT_SOURCE_DIR}/src/cpp/kernels/)
-  set_source_files_properties(${WALLE_BY_LANE} PROPERTIES COMPILE_OPTIONS "-fno-schedule-insns")
+  set_property(SOURCE ${WALLE_BY_LANE} APPEND PROPERTY COMPILE_OPTIONS -fno-schedule-insns)
 endif()
 
 # Codes of quantised layers are rounded products and sums: a multiply-add where a set has one, and none where
 # it has not, would give other codes on other machines.
-set(WALLE_CODES codes/codes_simd.cc conv_int8/conv_int8_simd.cc conv_int8/conv_int8_vnni.cc)
+set(WALLE_CODES codes/codes_simd.cc conv_int8/conv_int8_simd.cc conv_int8/conv_int8_vnni.cc
+  conv_int8/conv_int8_mmla.cc)
 list(TRANSFORM WALLE_CODES PREPEND ${PROJECT_SOURCE_DIR}/src/cpp/kernels/)
-set_source_files_properties(${WALLE_CODES} PROPERTIES COMPILE_OPTIONS "-ffp-contract=off")
+set_property(SOURCE ${WALLE_CODES} APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 
 # Roots of float64 as vectors, which cannot tell errno.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/kernels/eltwise/unary.cc PROPERTIES COMPILE_OPTIONS
   "-fno-math-errno")
 
 # Kernels that stand on one capability beside a set (kernels/variants.h): *_vnni.cc on products of four int8,
-# *_bfdot.cc on those of two bfloat16.
+# *_mmla.cc on those of eight of two rows and two columns, *_bfdot.cc on those of two bfloat16.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(WALLE_FORMS avx_vnni avx512_vnni avx512_bf16)
   set(WALLE_ISA_FLAGS_avx_vnni -mavx2 -mfma -mf16c -mavxvnni)
@@ -74,6 +77,19 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
     -mprefer-vector-width=512)
   set(WALLE_ISA_FLAGS_avx512_bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mfma -mf16c
     -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(WALLE_FORMS neon_dot neon_i8mm neon_bf16)
+  # Features one by one for Clang, because Zig's takes no -march beside its -target.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(WALLE_ISA_FLAGS_neon_dot -march=armv8.2-a+dotprod)
+    set(WALLE_ISA_FLAGS_neon_i8mm -march=armv8.2-a+dotprod+i8mm)
+    set(WALLE_ISA_FLAGS_neon_bf16 -march=armv8.2-a+bf16)
+  else()
+    set(WALLE_ISA_FLAGS_neon_dot "SHELL:-Xclang -target-feature -Xclang +dotprod")
+    set(WALLE_ISA_FLAGS_neon_i8mm "SHELL:-Xclang -target-feature -Xclang +dotprod"
+      "SHELL:-Xclang -target-feature -Xclang +i8mm")
+    set(WALLE_ISA_FLAGS_neon_bf16 "SHELL:-Xclang -target-feature -Xclang +bf16")
+  endif()
 endif()
 
 function(walle_compile_per_isa room)
@@ -81,15 +97,19 @@ function(walle_compile_per_isa room)
   list(FILTER vnni INCLUDE REGEX "_vnni\\.cc$")
   set(bfdot ${ARGN})
   list(FILTER bfdot INCLUDE REGEX "_bfdot\\.cc$")
+  set(mmla ${ARGN})
+  list(FILTER mmla INCLUDE REGEX "_mmla\\.cc$")
   set(plain ${ARGN})
-  list(FILTER plain EXCLUDE REGEX "_(vnni|bfdot)\\.cc$")
+  list(FILTER plain EXCLUDE REGEX "_(vnni|mmla|bfdot)\\.cc$")
   foreach(isa IN LISTS WALLE_ISAS WALLE_FORMS)
-    string(REGEX REPLACE "_(vnni|bf16)$" "" set ${isa})
+    string(REGEX REPLACE "_(vnni|dot|i8mm|bf16)$" "" set ${isa})
     string(REGEX REPLACE "^avx$" "avx2" set ${set})
     string(TOUPPER ${set} upper)
     set(files ${plain})
-    if(isa MATCHES "_vnni$")
+    if(isa MATCHES "_(vnni|dot)$")
       set(files ${vnni})
+    elseif(isa MATCHES "_i8mm$")
+      set(files ${mmla})
     elseif(isa MATCHES "_bf16$")
       set(files ${bfdot})
     endif()

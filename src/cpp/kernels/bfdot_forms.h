@@ -18,6 +18,15 @@
                                     &avx512_bf16::kName};                                                \
     return usable.has(form.needs) ? &form : nullptr;                                                     \
   }
+#elif defined(__aarch64__)
+#define WALLE_BFDOT_FORM(Type, kName, pick)                                                                  \
+  WALLE_DECLARE_ISA_(neon_bf16, Type, kName)                                                                 \
+  const Variant<Type>* pick(base::Capabilities usable) {                                                     \
+    using base::Capability;                                                                                  \
+    static const Variant<Type> form{"neon_bf16", needs_of(Isa::neon) | base::Capabilities{Capability::bf16}, \
+                                    &neon_bf16::kName};                                                      \
+    return usable.has(form.needs) ? &form : nullptr;                                                         \
+  }
 #else
 #define WALLE_BFDOT_FORM(Type, kName, pick) \
   const Variant<Type>* pick(base::Capabilities) { return nullptr; }

@@ -17,10 +17,15 @@
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
+namespace emulated_mmla {
+extern const ConvBf16Table kConvBf16;  // conv_bf16_mmla_emulated.cc
+}
+
 namespace {
 
 std::vector<Variant<ConvBf16Table>> forms_here() {
-  std::vector<Variant<ConvBf16Table>> out{{"emulated", {}, &emulated::kConvBf16}};
+  std::vector<Variant<ConvBf16Table>> out{{"emulated", {}, &emulated::kConvBf16},
+                                          {"emulated_mmla", {}, &emulated_mmla::kConvBf16}};
   if (const auto* form = conv_bf16_form(base::cpu_features().has)) out.push_back(*form);
   return out;
 }
@@ -206,18 +211,25 @@ TEST(ConvBf16, IsTheSumOfRoundedProducts) {
   }
 }
 
-// The instruction is what its emulation says, bit for bit.
+// The instruction is what its emulation says, bit for bit: vdpbf16ps, or bfmmla.
 TEST(ConvBf16, FormsAgree) {
   const auto* form = conv_bf16_form(base::cpu_features().has);
-  if (!form) GTEST_SKIP() << "this processor has no AVX512_BF16";
+  if (!form) GTEST_SKIP() << "this processor multiplies no bfloat16";
+#if defined(__aarch64__)
+  const ConvBf16Table& emulation = emulated_mmla::kConvBf16;
+  constexpr int64_t kScales = 1;  // what is rounded to the least normal number is zero to some
+#else
+  const ConvBf16Table& emulation = emulated::kConvBf16;
+  constexpr int64_t kScales = 4;
+#endif
   Cases cases(test_seed());
   for (int i = 0; i < 100 && !::testing::Test::HasFailure(); ++i) {
     Case c = cases.next();
     if (c.activation > Activation::clamp) c.activation = Activation::none;
-    const int64_t scale = cases.pick(4);  // products and sums that are denormal, or none
-    for (float& v : c.x) v = std::ldexp(v, scale == 0 ? -70 : scale == 1 ? -126 : 0);
-    for (float& v : c.w) v = std::ldexp(v, scale == 0 ? -60 : 0);
-    const std::vector<float> got = c.run(*form->table), want = c.run(emulated::kConvBf16);
+    const int64_t scale = kScales - cases.pick(kScales);  // products and sums that are denormal, or none
+    for (float& v : c.x) v = std::ldexp(v, scale == 4 ? -70 : scale == 3 ? -126 : 0);
+    for (float& v : c.w) v = std::ldexp(v, scale == 4 ? -60 : 0);
+    const std::vector<float> got = c.run(*form->table), want = c.run(emulation);
     for (int64_t n = 0; n < c.shape.n; ++n)
       for (int64_t m = 0; m < c.shape.m; ++m)
         for (int64_t p = 0; p < c.shape.oh * c.shape.ow; ++p)

@@ -14,6 +14,14 @@
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
+// conv_int8_sdot_emulated.cc and conv_int8_mmla_emulated.cc
+namespace emulated_sdot {
+extern const ConvInt8Table kConvInt8;
+}
+namespace emulated_mmla {
+extern const ConvInt8Table kConvInt8;
+}
+
 namespace {
 
 std::vector<Variant<ConvInt8Table>> forms_here() {
@@ -21,6 +29,8 @@ std::vector<Variant<ConvInt8Table>> forms_here() {
   for (const Variant<ConvInt8Table>& form : conv_int8_forms())
     if (base::cpu_features().has.has(form.needs)) out.push_back(form);
   out.push_back({"emulated", {}, &emulated::kConvInt8});
+  out.push_back({"emulated_sdot", {}, &emulated_sdot::kConvInt8});
+  out.push_back({"emulated_mmla", {}, &emulated_mmla::kConvInt8});
   return out;
 }
 

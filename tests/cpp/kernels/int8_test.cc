@@ -13,6 +13,14 @@
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
+// int8_sdot_emulated.cc and int8_mmla_emulated.cc
+namespace emulated_sdot {
+extern const Int8Table kGemmInt8;
+}
+namespace emulated_mmla {
+extern const Int8Table kGemmInt8;
+}
+
 namespace {
 
 std::vector<Variant<Int8Table>> forms_here() {
@@ -20,6 +28,8 @@ std::vector<Variant<Int8Table>> forms_here() {
   for (const Variant<Int8Table>& form : int8_forms())
     if (base::cpu_features().has.has(form.needs)) out.push_back(form);
   out.push_back({"emulated", {}, &emulated::kGemmInt8});
+  out.push_back({"emulated_sdot", {}, &emulated_sdot::kGemmInt8});
+  out.push_back({"emulated_mmla", {}, &emulated_mmla::kGemmInt8});
   return out;
 }
 

@@ -10,6 +10,8 @@
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 
+constexpr bool kSignedCodes = false;
+
 template <int B>
 inline vu dot(vu acc, vu codes, vu a) {
   for (int lane = 0; lane < kLanes; ++lane)

@@ -15,6 +15,10 @@
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
+namespace emulated_sdot {
+extern const NBitsDotTable kGemmNBitsDot;  // nbits_sdot_emulated.cc
+}
+
 namespace {
 
 struct Form {
@@ -42,6 +46,7 @@ std::vector<Form> forms_here() {
     if (base::cpu_features().has.has(form.needs) && form.table->nr == nbits_table(isa_of(form)).nr)
       add(form.name, isa_of(form), form.table);
   add("emulated", Isa::scalar, &emulated::kGemmNBitsDot);
+  add("emulated_sdot", Isa::scalar, &emulated_sdot::kGemmNBitsDot);
   return out;
 }
 

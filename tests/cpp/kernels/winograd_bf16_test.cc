@@ -31,12 +31,17 @@ ConvShape some_shape() {
   return s;
 }
 
-// The form of this processor goes with AVX-512, which sanitized builds leave out.
+// The set that the form of this processor goes with; sanitized builds leave AVX-512 out.
+#if defined(__aarch64__)
+constexpr Isa kSet = Isa::neon;
+#else
+constexpr Isa kSet = Isa::avx512;
+#endif
 std::vector<Form> forms_here() {
   std::vector<Form> out{{"emulated", Isa::scalar, &emulated::kConvBf16}};
   const auto* form = conv_bf16_form(base::cpu_features().has);
-  if (form && winograd_bf16_fits(some_shape(), Isa::avx512, *form->table))
-    out.push_back({form->name, Isa::avx512, form->table});
+  if (form && winograd_bf16_fits(some_shape(), kSet, *form->table))
+    out.push_back({form->name, kSet, form->table});
   return out;
 }
 

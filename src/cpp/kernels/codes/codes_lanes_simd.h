@@ -32,6 +32,12 @@ inline vi load_codes(const uint8_t* p) {
   memcpy(&four, p, sizeof four);
   const __m128i b = _mm_cvtsi32_si128(four);
   return reinterpret_cast<vi>(Signed ? _mm_cvtepi8_epi32(b) : _mm_cvtepu8_epi32(b));
+#elif defined(WALLE_ISA_NEON)
+  uint32_t four;
+  memcpy(&four, p, sizeof four);
+  const uint8x8_t b = vreinterpret_u8_u32(vdup_n_u32(four));
+  if constexpr (Signed) return reinterpret_cast<vi>(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(b)))));
+  return reinterpret_cast<vi>(vmovl_u16(vget_low_u16(vmovl_u8(b))));
 #else
   const vbytes b = *reinterpret_cast<const vbytes_any*>(p);
   if constexpr (Signed) return __builtin_convertvector(reinterpret_cast<vsigned>(b), vi);
@@ -53,6 +59,10 @@ inline void store_codes(uint8_t* p, vi x) {
 #elif defined(__SSE4_1__)
   const __m128i low = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
   const int32_t four = _mm_cvtsi128_si32(_mm_shuffle_epi8(reinterpret_cast<__m128i>(x), low));
+  memcpy(p, &four, sizeof four);
+#elif defined(WALLE_ISA_NEON)
+  const uint16x4_t halves = vmovn_u32(reinterpret_cast<uint32x4_t>(x));
+  const uint32_t four = vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(halves, halves))), 0);
   memcpy(p, &four, sizeof four);
 #else
   *reinterpret_cast<vbytes_any*>(p) = __builtin_convertvector(x, vbytes);

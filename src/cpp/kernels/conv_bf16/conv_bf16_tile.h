@@ -5,6 +5,9 @@
 #include "kernels/blocked/blocked_tile_simd.h"
 #include "kernels/conv/winograd_input_simd.h"
 #include "kernels/conv_bf16/conv_bf16_table.h"
+#if !defined(WALLE_ISA_AVX512)  // which has no such products
+#include "kernels/square_steps.h"
+#endif
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
@@ -50,6 +53,7 @@ void bf16_tile(const ConvBf16Task& t, int64_t first) {
   constexpr int64_t kChainWords = kDenseChain / 2;
   vf acc[M][V];
   start_at_bias(t, acc);
+  if constexpr (kPairsOfRows) turn_pairs(acc);
   float sums[M * V * kLanes];
   bool first_chain = true;
   int64_t left = kChainWords;
@@ -61,16 +65,22 @@ void bf16_tile(const ConvBf16Task& t, int64_t first) {
       const uint32_t* p = x;
       const int64_t n = fewer(t.of_block, t.words - word);
       next.fetch();
+      if constexpr (kPairsOfRows) {
+        multiply_squares_along(acc, p, t.x_step, b, n);
+      } else {
 #pragma GCC unroll 2
-      for (int64_t l = 0; l < n; ++l, ++p, b += kNr) multiply_words(acc, p, t.x_step, b);
+        for (int64_t l = 0; l < n; ++l, ++p, b += kNr) multiply_words(acc, p, t.x_step, b);
+      }
       word += n;
       left -= n;
       if (left > 0) continue;
+      if constexpr (kPairsOfRows) turn_pairs(acc);
       end_chain(acc, sums, first_chain);
       first_chain = false;
       left = kChainWords;
     }
   }
+  if constexpr (kPairsOfRows) turn_pairs(acc);
   if (!first_chain) add_chains(acc, sums);
   finish(t, acc, first * t.y_step);
 }

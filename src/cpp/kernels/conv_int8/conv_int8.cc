@@ -11,7 +11,7 @@
 
 namespace walle::kernels {
 
-WALLE_VNNI_FORMS(ConvInt8Table, kConvInt8, conv_int8_forms)
+WALLE_MMLA_FORMS(ConvInt8Table, kConvInt8, conv_int8_forms)
 
 namespace {
 using base::ceil_div;
@@ -135,9 +135,11 @@ ConvInt8 make_conv_int8(const ConvShape& shape, const ConvInt8Table& table, bool
   const int64_t inputs = c.depthwise ? kBlock : s.c / s.groups;
   c.blocks = blocks_of(inputs);
   // Of rows with few channels no word is made of nothing.
-  c.copied_words = from_rows && !c.depthwise && inputs < kBlock ? ceil_div(inputs, step) : kBlock / step;
+  c.copied_words = from_rows && !c.depthwise && inputs < kBlock
+                       ? base::round_up(ceil_div(inputs, step), int64_t{table.words})
+                       : kBlock / step;
   c.words = c.depthwise ? kBlock : c.copied_words;
-  c.copied = c.depthwise || from_rows || step == 2 || x_signed || padded(s);
+  c.copied = c.depthwise || from_rows || step == 2 || c.turned() != 0 || padded(s);
   c.flat =
       !c.depthwise && s.taps() == 1 && s.sh == 1 && s.sw == 1 && !padded(s) && s.oh == s.h && s.ow == s.w;
   if (c.flat) {
@@ -313,8 +315,7 @@ class Share {
   void fill(uint32_t* to, int64_t pixels) const {
     uint32_t word = 0;
     if (c_.table->step == 4)
-      word =
-          (static_cast<uint32_t>(static_cast<uint8_t>(r_.x_zero)) ^ (c_.x_signed ? 0x80u : 0)) * 0x01010101u;
+      word = static_cast<uint32_t>(static_cast<uint8_t>(r_.x_zero + c_.turned())) * 0x01010101u;
     std::fill_n(to, pixels * c_.copied_words, word);
   }
 
@@ -374,8 +375,7 @@ void run_conv_int8(const ConvInt8& c, const ConvInt8Run& r, int threads, std::by
   auto* const start = reinterpret_cast<uint32_t*>(workspace);
   uint32_t* const scratch = start + base::round_up(c.outputs(), int64_t{16});
   const uint32_t* const sums = r.packed + c.weight_words();
-  // 128 that was added to each element was added to its zero point, too.
-  const auto zero = static_cast<uint32_t>(c.table->step == 2 ? 0 : r.x_zero + (c.x_signed ? 128 : 0));
+  const auto zero = static_cast<uint32_t>(c.table->step == 2 ? 0 : r.x_zero + c.turned());
   for (int64_t i = 0; i < c.outputs(); ++i) start[i] = sums[c.outputs() + i] - zero * sums[i];
   const auto share_at = [&](int64_t share) {
     return Share(c, r, reinterpret_cast<const int32_t*>(start), scratch + share * scratch_words(c));

@@ -59,6 +59,8 @@ struct ConvInt8 {
   int64_t weight_words() const {
     return outputs() * (depthwise ? depthwise_words() : points() * blocks * words);
   }
+  // What codes and their zero point get, to have the sign that quads are of.
+  int32_t turned() const { return x_signed == table->is_signed ? 0 : x_signed ? 128 : -128; }
   int64_t all_blocks() const { return blocks * (depthwise ? blocks_of(shape.c) : shape.groups); }
 };
 

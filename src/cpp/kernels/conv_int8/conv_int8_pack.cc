@@ -31,12 +31,14 @@ void put(uint32_t& word, int64_t step, int64_t part, int32_t value) {
 void pack_dense(const ConvInt8& c, const Centred& w, uint32_t* out) {
   const ConvShape& s = c.shape;
   const int64_t panel = c.panel(), step = c.table->step, inputs = s.c / s.groups, taps = s.taps();
+  const int64_t beside = c.table->words;
   for (int64_t output = 0; output < s.m; ++output) {
-    uint32_t* const to = out + output / panel * panel * taps * c.blocks * c.words + output % panel;
+    uint32_t* const to = out + output / panel * panel * taps * c.blocks * c.words + output % panel * beside;
     for (int64_t channel = 0; channel < inputs; ++channel)
       for (int64_t tap = 0; tap < taps; ++tap) {
         const int64_t word = (tap * c.blocks + channel / kBlock) * c.words + channel % kBlock / step;
-        put(to[word * panel], step, channel % step, w(output, channel * taps + tap));
+        put(to[word / beside * beside * panel + word % beside], step, channel % step,
+            w(output, channel * taps + tap));
       }
   }
 }

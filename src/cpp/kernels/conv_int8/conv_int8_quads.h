@@ -1,5 +1,5 @@
-// What stands on quads of bytes, in any instruction set. Signed codes get 128 added, and so does their zero
-// point, which sums begin with (conv_int8.h).
+// What stands on quads of bytes, in any instruction set. Codes of the sign that products do not take get 128
+// added, or lose it, and so does their zero point, which sums begin with (conv_int8.h).
 #pragma once
 
 #include "kernels/conv_int8/conv_int8_tile.h"
@@ -7,7 +7,15 @@
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 
-// Four pixels' bytes of each channel of a vector: word c holds p[c], p[c + 16], p[c + 32] and p[c + 48].
+#if defined(WALLE_ISA_NEON)
+// Four pixels' bytes of each channel: word c holds p[c], p[c + 16], p[c + 32] and p[c + 48].
+inline void four_taps(const uint8_t* p, uint32_t* out) {
+  const uint8x16x4_t pixels = {vld1q_u8(p), vld1q_u8(p + kBlock), vld1q_u8(p + 2 * kBlock),
+                               vld1q_u8(p + 3 * kBlock)};
+  vst4q_u8(reinterpret_cast<uint8_t*>(out), pixels);
+}
+#else
+// Those of a vector of channels.
 inline vu four_pixels(const uint8_t* p, int lane) {
 #if defined(WALLE_ISA_AVX512)
   (void)lane;
@@ -34,19 +42,22 @@ inline vu four_pixels(const uint8_t* p, int lane) {
 #endif
 }
 
+inline void four_taps(const uint8_t* p, uint32_t* out) {
+  for (int lane = 0; lane < kBlock; lane += kLanes) store_words(out + lane, four_pixels(p, lane));
+}
+#endif
+
 // A pixel is read before words are written over it, as by pairs; of the last ones what lies behind them
 // counts with weights that are zero.
 void taps_to_words(const uint32_t* from, int64_t pixels, int64_t every, int64_t, uint32_t* out) {
   const auto* x = reinterpret_cast<const uint8_t*>(from);
-  for (int64_t p = 0; p < pixels; p += every)
-    for (int lane = 0; lane < kBlock; lane += kLanes)
-      store_words(out + p * kBlock + lane, four_pixels(x + p * kBlock, lane));
+  for (int64_t p = 0; p < pixels; p += every) four_taps(x + p * kBlock, out + p * kBlock);
 }
 
 void to_words(const uint8_t* from, int64_t count, bool is_signed, int32_t, uint32_t* out) {
   // By pixels, so that rows of a few of them leave nothing to do one by one.
   typedef uint64_t pixel __attribute__((vector_size(kBlock), aligned(1), may_alias));
-  const uint64_t flip = is_signed ? 0x8080808080808080 : 0;
+  const uint64_t flip = is_signed != kSignedQuads ? 0x8080808080808080 : 0;
   const pixel* const x = reinterpret_cast<const pixel*>(from);
   pixel* const to = reinterpret_cast<pixel*>(out);
   for (int64_t i = 0; i < count / kBlock; ++i) to[i] = x[i] ^ flip;
@@ -68,7 +79,7 @@ inline void pack_words(const uint8_t* from, int64_t plane, int64_t channels, int
 
 void rows_to_words(const uint8_t* from, int64_t plane, int64_t channels, int64_t pixels, bool is_signed,
                    int32_t, int64_t words_each, uint32_t* out) {
-  const uint32_t flip = is_signed ? 0x80808080u : 0;
+  const uint32_t flip = is_signed != kSignedQuads ? 0x80808080u : 0;
   for (int64_t q = 0; q < words_each; ++q, from += 4 * plane, channels -= 4) {
     if (channels <= 0) {
       for (int64_t p = 0; p < pixels; ++p) out[p * words_each + q] = 0;

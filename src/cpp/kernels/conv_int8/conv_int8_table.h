@@ -2,9 +2,9 @@
 // different flags.
 //
 // An image of codes lies in blocks of 16 channels, as float32 ones do (kernels/blocked/blocked_table.h): the
-// bytes of a pixel's block are four quads, so that a form by quads reads an unsigned image as it lies. Where
-// there is padding, codes are signed, or words are pairs, rows are first copied to words: padding then holds
-// the zero point, and tiles meet no edge.
+// bytes of a pixel's block are four quads, so that a form by quads reads an image as it lies whose codes have
+// the sign that its products take. Where there is padding, codes have the other one, or words are pairs, rows
+// are first copied to words: padding then holds the zero point, and tiles meet no edge.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct ConvInt8Task {
   const int64_t* tap = nullptr;     // offset of each tap
   int64_t taps = 0;
   int64_t pixels = 0;
-  const uint32_t* weights = nullptr;  // [tap][block][word][panel]
+  const uint32_t* weights = nullptr;  // [tap][block][word][panel]; of eights [tap][block][eight][panel][2]
   const int32_t* start = nullptr;     // what sums begin with, [panel]
   bool narrow = false;                // the panel holds one vector, its second one is not looked at
   uint8_t* y = nullptr;               // codes, or where `sums` is set nothing
@@ -82,10 +82,12 @@ struct WinogradInt8Task {
 
 struct ConvInt8Table {
   int lanes = 0, rows = 0;
-  int step = 0;  // channels of one word: 4, or 2
+  int step = 0;            // channels of one word: 4, or 2
+  int words = 1;           // that dense multiplies together: 2 of eights (simd/eights.h)
+  bool is_signed = false;  // quads are of signed codes, and those of unsigned ones lose 128
   void (*dense)(const ConvInt8Task& task);
   void (*depthwise)(const DepthwiseInt8Task& task);
-  // `count` codes, whole pixels of 16, to quads (128 added to signed ones) or pairs (zero taken off).
+  // `count` codes, whole pixels of 16, to quads (those of the other sign changed) or pairs (zero taken off).
   void (*to_words)(const uint8_t* from, int64_t count, bool is_signed, int32_t zero, uint32_t* out);
   // Words of taps side by side, 16 of a pixel: of it and those `apart` behind it, as many as a word holds, or
   // nothing where there is none; of every `every`th of `pixels`. `from` holds what to_words makes, and may be

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/conv_int8/conv_int8_codes.h"
-#include "kernels/simd_tiles.h"
+#include "kernels/word_steps.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
@@ -25,17 +25,7 @@ void int8_tile(const ConvInt8Task& t, int64_t first, int32_t* sums) {
     const uint32_t* x = t.x + first * step + t.tap[k];
     for (int64_t block = 0; block < t.blocks; ++block, x += t.x_block) {
       const uint32_t* p = x;
-      for (int64_t q = 0; q < t.words; ++q, ++p, b += kNr) {
-        vu bv[V];
-#pragma GCC unroll 2
-        for (int v = 0; v < V; ++v) bv[v] = load_words(b + v * kLanes);
-#pragma GCC unroll 14
-        for (int i = 0; i < M; ++i) {
-          const vu word = vu{} + p[i * step];
-#pragma GCC unroll 2
-          for (int v = 0; v < V; ++v) acc[i][v] = words(acc[i][v], word, bv[v]);
-        }
-      }
+      multiply_words_along(acc, p, step, b, t.words);
     }
   }
 #pragma GCC unroll 14
@@ -47,8 +37,13 @@ void int8_tile(const ConvInt8Task& t, int64_t first, int32_t* sums) {
 using Int8Tile = void (*)(const ConvInt8Task&, int64_t, int32_t*);
 
 template <int V>
-void int8_panel(const ConvInt8Task& t) {
+inline Int8Tile int8_tile_for(int64_t pixels) {
   static constexpr Int8Tile tiles[] = {WALLE_TILES(int8_tile, V)};
+  return tiles[pixels - 1];
+}
+
+template <int V, Int8Tile (*TileFor)(int64_t)>
+void int8_panel(const ConvInt8Task& t) {
   // Some tiles are ended together: what that begins with, and pixels in fours, are a third of the time of a
   // few input channels otherwise.
   constexpr int64_t kTogether = 4;
@@ -60,7 +55,7 @@ void int8_panel(const ConvInt8Task& t) {
     int64_t pixels = 0;
     for (int64_t last = n + kTogether < count ? n + kTogether : count; n < last; ++n) {
       const int64_t more = t.pixels * (n + 1) / count - from - pixels;
-      tiles[more - 1](t, from + pixels, sums + pixels * V * kLanes);
+      TileFor(more)(t, from + pixels, sums + pixels * V * kLanes);
       pixels += more;
     }
     for (int v = 0; v < V; ++v) {
@@ -75,7 +70,9 @@ void int8_panel(const ConvInt8Task& t) {
   }
 }
 
-void dense(const ConvInt8Task& t) { t.narrow ? int8_panel<1>(t) : int8_panel<kVectors>(t); }
+[[maybe_unused]] void dense(const ConvInt8Task& t) {
+  t.narrow ? int8_panel<1, int8_tile_for<1>>(t) : int8_panel<kVectors, int8_tile_for<kVectors>>(t);
+}
 
 // Outputs of a depthwise tile: as many as sums fit beside the weights.
 constexpr int kDepthwisePixels = kDepthwiseInt8Pixels;

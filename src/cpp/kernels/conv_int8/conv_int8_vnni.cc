@@ -10,6 +10,7 @@ extern const ConvInt8Table kConvInt8;
 const ConvInt8Table kConvInt8 = {.lanes = kLanes,
                                  .rows = kMr,
                                  .step = 4,
+                                 .is_signed = kSignedQuads,
                                  .dense = dense,
                                  .depthwise = depthwise,
                                  .to_words = to_words,

@@ -54,7 +54,6 @@ void image_to_points(const WinogradInt8Task& t) {
 // Products of all tiles at each point: [point][tile][vector].
 template <int V>
 void multiply_points(const WinogradInt8Task& t) {
-  static constexpr Int8Tile tiles[] = {WALLE_TILES(int8_tile, V)};
   static constexpr int32_t kNothing[kNr] = {};
   static constexpr int64_t kHere = 0;
   const int64_t words = t.blocks * kBlock / 2;
@@ -71,7 +70,7 @@ void multiply_points(const WinogradInt8Task& t) {
   for (int point = 0; point < kPoints; ++point, out += t.tiles * V * kLanes) {
     for (int64_t n = 0; n < count; ++n) {
       const int64_t from = t.tiles * n / count, to = t.tiles * (n + 1) / count;
-      tiles[to - from - 1](product, from, out + from * V * kLanes);
+      int8_tile_for<V>(to - from)(product, from, out + from * V * kLanes);
     }
     product.x += t.tiles * words;
     product.weights += words * kNr;

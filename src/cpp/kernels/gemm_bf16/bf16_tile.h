@@ -8,6 +8,9 @@
 #include "kernels/gemm_bf16/bf16_table.h"
 #include "kernels/simd_activation.h"
 #include "kernels/simd_tiles.h"
+#if !defined(WALLE_ISA_AVX512)  // which has no such products
+#include "kernels/square_steps.h"
+#endif
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
@@ -51,10 +54,18 @@ void tile(const Bf16Block& t, const uint32_t* a, Ahead& ahead, float* sums) {
     int64_t chain = left < kBf16Chain ? left : kBf16Chain;
     left -= chain;
     for (; chain >= kLook; chain -= kLook) {
-      for (int64_t s = 0; s < kLook; ++s, ++at, b += kNr) step<M, V>(acc, at, b);
+      if constexpr (kPairsOfRows)
+        multiply_squares_along(acc, at, kBf16Row, b, kLook);
+      else
+        for (int64_t s = 0; s < kLook; ++s, ++at, b += kNr) step<M, V>(acc, at, b);
       ahead.look();
     }
-    for (; chain > 0; --chain, ++at, b += kNr) step<M, V>(acc, at, b);
+    if constexpr (kPairsOfRows) {
+      multiply_squares_along(acc, at, kBf16Row, b, chain);
+      turn_pairs(acc);
+    } else {
+      for (; chain > 0; --chain, ++at, b += kNr) step<M, V>(acc, at, b);
+    }
 #pragma GCC unroll 14
     for (int i = 0; i < M; ++i)
 #pragma GCC unroll 2

@@ -9,7 +9,7 @@
 
 namespace walle::kernels {
 
-WALLE_VNNI_FORMS(Int8Table, kGemmInt8, int8_forms)
+WALLE_MMLA_FORMS(Int8Table, kGemmInt8, int8_forms)
 
 namespace {
 using base::ceil_div;
@@ -19,7 +19,9 @@ constexpr int64_t kWordBytes = sizeof(uint32_t);
 // those of A pass.
 constexpr int64_t kDepth = 256;
 
-constexpr int64_t steps_of(const Int8Table& t, int64_t k) { return ceil_div(k, int64_t{t.step}); }
+constexpr int64_t steps_of(const Int8Table& t, int64_t k) {
+  return base::round_up(ceil_div(k, int64_t{t.step}), int64_t{t.words});
+}
 constexpr int64_t whole_line(int64_t words) { return base::round_up(words, 64 / kWordBytes); }
 
 Int8Matrix part_of(Int8Matrix m, int64_t row, int64_t col, int64_t along_zeros) {

@@ -6,9 +6,10 @@
 // products
 //   by vpmaddubsw would be twice as fast and saturate at 32,767, which is wrong and not this engine's.
 // - quads: four bytes (vpdpbusd), of A unsigned and of B signed, whatever they were before: adding 128 to an
-//   element and to its zero point changes nothing. Zero points come in where sums start: with sums over k of
-//   A's rows and B's columns,
+//   element and to its zero point changes nothing. Of both signed with sdot. Zero points come in where sums
+//   start: with sums over k of A's rows and B's columns,
 //   sum (a - za)(b - zb) = sum a b - zb sum a - za (sum b - k zb).
+// - eights: two words, which usmmla multiplies of two rows and two columns at once; zero points as of quads.
 // Sums wrap as int32 do, which needs k > 33,000.
 #pragma once
 
@@ -30,7 +31,8 @@ struct Int8Matrix {
 };
 
 // A block of C (rows x cols) += A B, over `steps` words of k. A: panels of `mr` rows, word (i, s) of one at
-// panel[s * mr + i]. B: one panel of nr columns, word (s, j) at b[s * nr + j].
+// panel[s * mr + i]. B: one panel of nr columns, word (s, j) at b[s * nr + j]. Of eights, words (i, 2s) and
+// (i, 2s + 1) lie side by side at panel[2 (s * mr + i)], and those of B alike.
 struct Int8Block {
   int64_t rows = 0, cols = 0, steps = 0;
   const uint32_t* a = nullptr;
@@ -47,7 +49,8 @@ struct Int8Block {
 
 struct Int8Table {
   int mr = 0, nr = 0;
-  int step = 0;  // elements of k in one word
+  int step = 0;   // elements of k in one word
+  int words = 1;  // that are multiplied together: 2 of eights, and steps are a multiple
   // Words behind the steps of a panel, for each of its rows or columns: what Int8Block's sums point to.
   int sums = 0;
   void (*block)(const Int8Block& block);

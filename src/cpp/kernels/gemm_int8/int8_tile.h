@@ -1,16 +1,15 @@
 // Register tiles of the exact 8-bit product, for a file that has defined `words`: acc + the product of the
 // words of each lane. mr x 2 vectors of int32 stay in registers over the whole depth.
 //
-// 14 x 2 vectors with 32 registers, 6 x 2 with 16, as in gemm_simd.cc.
+// As many as in gemm_simd.cc.
 #pragma once
 
 #include "kernels/gemm_int8/int8_table.h"
+#include "kernels/word_steps.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 
-constexpr int kMr = kRegisters == 32 ? 14 : 6;
-constexpr int kNr = 2 * kLanes;
 // Chains of sums of a single row: a product takes 4 to 5 cycles until it can be added to.
 constexpr int kChains = 4;
 
@@ -59,13 +58,17 @@ inline __attribute__((always_inline)) void tile(const Int8Block& t, const uint32
   begin(acc, t, row_sums);
   const uint32_t* b = t.b;
   for (int64_t s = 0; s < t.steps; ++s, a += kMr, b += kNr) {
-    const vu b0 = load_words(b);
-    const vu b1 = load_words(b + kLanes);
+    if constexpr (kWordsByLane) {
+      multiply_words_beside(acc, a, b);
+    } else {
+      const vu b0 = load_words(b);
+      const vu b1 = load_words(b + kLanes);
 #pragma GCC unroll 14
-    for (int i = 0; i < M; ++i) {
-      const vu word = splat_word(a[i]);
-      acc[i][0] = words(acc[i][0], word, b0);
-      acc[i][1] = words(acc[i][1], word, b1);
+      for (int i = 0; i < M; ++i) {
+        const vu word = splat_word(a[i]);
+        acc[i][0] = words(acc[i][0], word, b0);
+        acc[i][1] = words(acc[i][1], word, b1);
+      }
     }
   }
   end(acc, t, c);
@@ -93,7 +96,7 @@ inline void row(const Int8Block& t, const uint32_t* a, const uint32_t* row_sums,
   end(acc, t, c);
 }
 
-void block(const Int8Block& t) {
+[[maybe_unused]] void block(const Int8Block& t) {
   for (int64_t i = 0; i < t.rows; i += kMr) {
     const int64_t panel = i / kMr * t.a_panel;
     const uint32_t* a = t.a + panel;

@@ -30,8 +30,22 @@ inline vu pairs16(vu x, vu y) {
 inline vu pairs8(vu x, vu y) {
   return reinterpret_cast<vu>(_mm_maddubs_epi16(reinterpret_cast<__m128i>(x), reinterpret_cast<__m128i>(y)));
 }
+#elif defined(WALLE_ISA_NEON)
+// Eight products of int8, and the sums of each two in int16.
+inline int16x8_t first_products(vu x, vu y) {
+  return vmull_s8(vget_low_s8(reinterpret_cast<int8x16_t>(x)), vget_low_s8(reinterpret_cast<int8x16_t>(y)));
+}
+inline int16x8_t last_products(vu x, vu y) {
+  return vmull_high_s8(reinterpret_cast<int8x16_t>(x), reinterpret_cast<int8x16_t>(y));
+}
 #else
 #define WALLE_NBITS_PLAIN 1
+#endif
+
+#if defined(WALLE_ISA_NEON)
+constexpr bool kSignedCodes = true;
+#else
+constexpr bool kSignedCodes = false;
 #endif
 
 #if defined(WALLE_NBITS_PLAIN)
@@ -43,6 +57,15 @@ __attribute__((noinline)) vu dot(vu acc, vu codes, vu a) {
   for (int i = 0; i < 4; ++i)
     acc += reinterpret_cast<vu>(((x >> (8 * i)) & 0xff) * ((y << (24 - 8 * i)) >> 24));
   return acc;
+}
+#elif defined(WALLE_ISA_NEON)
+// Sums of two products fit an int16 of codes below 16, and not of those of 8 bits.
+template <int B>
+inline vu dot(vu acc, vu codes, vu a) {
+  const int16x8_t first = first_products(codes, a), last = last_products(codes, a);
+  if constexpr (B < 8)
+    return reinterpret_cast<vu>(vpadalq_s16(reinterpret_cast<int32x4_t>(acc), vpaddq_s16(first, last)));
+  return acc + reinterpret_cast<vu>(vpaddq_s32(vpaddlq_s16(first), vpaddlq_s16(last)));
 }
 #else
 template <int B>
