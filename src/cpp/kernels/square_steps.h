@@ -4,6 +4,8 @@
 // Accumulators of rows 2p and 2p + 1 then hold two columns each of both rows: turn_pairs() makes rows of
 // them, and such squares of rows. B stays in rows of words, because of two loads and two shuffles a step
 // serve all rows of a tile. The last row of an odd number is multiplied by itself.
+//
+// Of 12 rows by 8 columns 52 instructions, 24 of them bfmmla, multiply 384 times: 0.39 of what float32 takes.
 #pragma once
 
 #include "kernels/simd_tiles.h"

@@ -4,6 +4,12 @@
 //
 //   turn_for_lanes(b)                the vectors of a step of B as words_of_lane takes them
 //   words_of_lane<lane>(acc, a, b)   acc[v] + the products of that lane's word of A
+//
+// Of 12 rows by 8 columns a step of sdot is 33 instructions, of which 24 multiply 384 times, and two steps of
+// words that follow one another are 67 and 48: a quarter of what float32 takes, whose two steps are 67 for
+// 192. By llvm-mca 19 a Neoverse N1 is at 99 % of its two sdot a cycle with either, a Cortex-A55, in whose
+// model any other instruction takes the place of an sdot, at 60 and 77 % of one. smlal: 59 instructions for
+// 192, 99 %.
 #pragma once
 
 #include "kernels/simd_tiles.h"

@@ -84,6 +84,19 @@ const DeviceProfile& nearest(const CostTable& table, const DeviceProfile& machin
     return p.isa == machine.isa ? -1.0 : std::abs(std::log(p.flop / machine.flop));
   });
 }
+
+// Products of bfloat16 of ARM64, which no table lists, stand beside NEON as those of AVX512_BF16 beside
+// AVX-512: their rows by the ratio of what the two sets do.
+void add_neon_bf16(const CostTable& table, const DeviceProfile& machine, std::vector<CostRow>& out) {
+  const auto set = std::ranges::find(table.profiles, std::string_view("avx512"), &DeviceProfile::isa);
+  if (machine.isa != "neon" || set == table.profiles.end()) return;
+  for (const CostRow& r : table.rows) {
+    if (r.isa != "avx512_bf16") continue;
+    CostRow& mine = out.emplace_back(r);
+    mine.isa = "neon_bf16";
+    scale(mine, ratios(*set, machine, true));
+  }
+}
 }  // namespace
 
 CostModel::CostModel(const CostTable& table, DeviceProfiles devices)
@@ -111,6 +124,7 @@ CostModel::CostModel(const CostTable& table, const DeviceProfile& machine, std::
     scale(mine, r.isa.empty() ? plain : vectors);
     if (r.isa == fitted.isa) mine.isa = isa_;
   }
+  add_neon_bf16(table, machine, rows_);
   scale(plain_, plain);
   scale(vector_, vectors);
   finish();

