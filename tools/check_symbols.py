@@ -62,11 +62,12 @@ def main() -> int:
     found = [
         (library, "walle_") for library in sorted(build.rglob("libwalle.so*")) if not library.is_symlink()
     ]
-    found += [
-        (library, "PyInit_") for library in sorted((ROOT / "src" / "python" / "walle_rt").glob("_core*.so"))
-    ]
-    vm_folders = {ROOT / "src" / "python" / "walle_rt" / "vm", build}
-    found += [(lib, "walle_vm_") for lib in sorted(f for d in vm_folders for f in d.glob("libwalle_vm_*.so"))]
+    # A build for another machine has a package of its own, with links to its VM libraries.
+    own = build / "python" / "walle_rt"
+    package = own if own.is_dir() else ROOT / "src" / "python" / "walle_rt"
+    found += [(library, "PyInit_") for library in sorted(package.glob("_core*.so"))]
+    vm_libraries = {f.resolve() for d in (package / "vm", build) for f in d.glob("libwalle_vm_*.so")}
+    found += [(library, "walle_vm_") for library in sorted(vm_libraries)]
     if not found:
         print(f"no libwalle.so below {build} and no _core extension: build first (make build)")
         return 1

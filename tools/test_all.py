@@ -96,7 +96,7 @@ PARTS: dict[str, tuple[Step, ...]] = {
             "cmake --preset dev -DWALLE_VM=OFF && cmake --build build/dev --target walle_rooms",
         ),
     ),
-    "arm64": (Step("the VM on arm64, emulated", "make test-arm64"),),
+    "arm64": (Step("the VM and the Python bindings on arm64, emulated", "make test-arm64"),),
     "browser": (
         Step(
             "the dashboard in a browser",
