@@ -7,7 +7,7 @@
 #   make exporters
 .PHONY: demo test test-stages test-all quick bench exporters setup test-setup configure build engine check \
   cpp python instrumented sanitize fuzz fuzz-formats damage docs tuf-conformance tidy cross-tools \
-  build-arm64 test-arm64 test-arm64-zig link-macos clean
+  build-arm64 test-arm64 test-arm64-zig insns link-macos clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -138,7 +138,7 @@ build-arm64: cross-tools
 	cmake --build build/arm64 --target engine vm_test
 
 # Floats are emulated in software: tests/arm64/python.txt names files that compute little.
-test-arm64: build-arm64
+test-arm64: insns
 	$(call step,arm64: VM tests under qemu-user)
 	ctest --preset arm64 -R '^vm$$'
 	$(call step,arm64: Python tests under qemu-user)
@@ -154,6 +154,13 @@ test-arm64-zig: build-arm64
 	python tools/check_symbols.py build/arm64-zig --glibc 2.28
 	$(call step,arm64 with glibc 2.28: VM tests under qemu-user)
 	WALLE_VM_TEST_DIR=$(CURDIR)/build/arm64-zig qemu-aarch64-static -L /usr/aarch64-linux-gnu build/arm64/vm_test
+
+# Instructions of the arm64 build in an emulator against bench/insns.json; INSNS=--all counts whole networks,
+# too. Nothing is timed.
+INSNS ?=
+insns: build-arm64
+	$(call step,arm64: instructions)
+	python -m tools.insns compare $(INSNS)
 
 link-macos: cross-tools
 	$(call step,macOS arm64: link)

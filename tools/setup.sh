@@ -80,6 +80,7 @@ other_broker() {
 tests_need() {
   if command -v apt-get >/dev/null; then
     apt_install mosquitto-clients git-lfs libcurl4
+    apt_install g++-aarch64-linux-gnu qemu-user # instructions are counted in it
     other_broker
     if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
       apt_install postgresql-common
@@ -188,7 +189,7 @@ case $part in
     fi
     ;;
   arm64)
-    apt_install g++-aarch64-linux-gnu lld-16 qemu-user-static
+    apt_install g++-aarch64-linux-gnu lld-16 qemu-user-static qemu-user # the static one has no plugins
     tools/arm64_sysroot.sh build/arm64-sysroot
     pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
     ;;

@@ -96,7 +96,10 @@ PARTS: dict[str, tuple[Step, ...]] = {
             "cmake --preset dev -DWALLE_VM=OFF && cmake --build build/dev --target walle_rooms",
         ),
     ),
-    "arm64": (Step("the VM and the Python bindings on arm64, emulated", "make test-arm64"),),
+    "arm64": (
+        Step("the VM and the Python bindings on arm64, emulated", "make test-arm64"),
+        Step("instructions of nine networks", "make insns INSNS=--all"),
+    ),
     "browser": (
         Step(
             "the dashboard in a browser",
