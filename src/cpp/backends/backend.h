@@ -37,6 +37,7 @@ struct Candidate {
   // its own arithmetic. Above 1: another way to the result, which sessions may forbid (accuracy="strict").
   float error = 1;
   Arithmetic arithmetic = Arithmetic::own;
+  DType weights = DType::undefined;  // that it keeps constant weights in, where that is not their own
   // The definition, element by element. A search leaves it to nodes for which its backend has nothing else:
   // one price stands for kinds as far apart as Neg and Sqrt, and where it is off, the definition would win.
   bool reference = false;

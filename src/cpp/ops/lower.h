@@ -35,6 +35,8 @@ struct LowerOptions {
   // Dequantised constants stay nodes where a backend runs them whole, for the rules of quantised layers
   // (passes/fuse_codes.h); passes/fold_known.h folds what those leave.
   bool keep_codes = false;
+  // Constants stored in 16 bits stay so (stored_halves.h), whatever their size: nothing is made of them.
+  bool keep_halves = false;
 };
 
 // A model error when one of the operands that an operator cannot do without is left out.

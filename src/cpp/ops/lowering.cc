@@ -3,6 +3,8 @@
 #include "base/limits.h"
 #include "ops/known_sizes.h"
 #include "ops/lower.h"
+#include "ops/registry.h"
+#include "ops/stored_halves.h"
 #include "ops/symbolic.h"
 #include "raster/canonical.h"
 #include "tensor/dim_trace.h"
@@ -224,6 +226,7 @@ Result<std::vector<Ref>> Lowering::finish(ProgramNode node, std::span<const ir::
     bytes += o.shape.plain().elements() * dtype_size(o.dtype);
   }
   symbolic = symbolic || (DimTrace::current() && is_symbolic(program_, node));
+  if (options_.keep_halves && stays_half(program_, node)) bytes = 0;
   if (!symbolic && folds(node, bytes)) return fold(std::move(node), outputs);
   for (const ir::InferOutput& o : outputs)
     // Results that the shape rule left without a dtype do not exist here (optional outputs).
@@ -299,8 +302,18 @@ Result<Ref> Lowering::append_loop(raster::LoopSpec loop, DType dtype, const Shap
   WALLE_TRY(raster::check(loop, program_.at(operands[0]).shape.dim_elements(),
                           program_.at(operands[1]).shape.dim_elements(), shape.dim_elements()));
   WALLE_TRY(pin_all(operands));
+  const bool gathers = loop.combine == raster::Combine::assign && !loop.index_on_dst && !loop.base;
+  const auto& data = program_.at(operands[0]).constant;
+  const bool narrow = gathers && data && is_stored_half(*data);
   ProgramNode node{.op = &loop_op(), .inputs = operands, .origin = origin, .loop = std::move(loop)};
-  WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(dtype, shape)));
+  // Of a table in 16 bits the rows that are looked up are widened, not the table.
+  if (narrow) node.inputs[0] = add_constant(data->as_stored());
+  const DType stored = program_.at(node.inputs[0]).dtype;
+  WALLE_ASSIGN(std::vector<Ref> refs, finish(std::move(node), one_output(narrow ? stored : dtype, shape)));
+  if (!narrow) return refs[0];
+  const ir::OpDef* cast = find_op("Cast");
+  if (!cast) return internal_error("operator 'Cast' is not in the op table", origin.text());
+  WALLE_ASSIGN(refs, apply(*cast, {{"to", static_cast<int64_t>(dtype)}}, refs, 1, origin));
   return refs[0];
 }
 

@@ -39,6 +39,7 @@ py::dict row_dict(const runtime::ExplainRow& row) {
   out["algorithm"] = row.algorithm;
   out["parameters"] = parameters;
   out["arithmetic"] = row.arithmetic;
+  out["weights"] = row.weights;
   out["output"] = row.output;
   out["memory"] = row.memory;
   out["storage"] = row.storage;

@@ -58,6 +58,21 @@ std::string arithmetic_of(const ops::Program& program, const ops::ProgramNode& n
   return "";
 }
 
+std::string weights_of(const ops::Program& program, const ops::ProgramNode& node,
+                       const backends::Candidate& chosen) {
+  if (chosen.weights != DType::undefined) return std::string(dtype_name(chosen.weights));
+  for (const ops::Ref r : node.inputs) {
+    if (r < 0 || !program.at(r).constant || program.at(r).shape.rank() < 2) continue;
+    // Packed words of some bits each.
+    if (const int64_t bits = node.attributes.get_int("bits", 0); bits > 0)
+      return "uint" + std::to_string(bits);
+    const DType own = program.at(r).dtype;
+    const bool narrowed = chosen.arithmetic == backends::Arithmetic::bfloat16 && own == DType::float32;
+    return std::string(dtype_name(narrowed ? DType::bfloat16 : own));
+  }
+  return "";
+}
+
 void describe_node(const Executable& exe, const search::Step& step, ExplainRow& row) {
   const ops::ProgramNode& node = exe.program().nodes[step.node];
   const backends::Candidate& chosen = step.chosen.candidate;
@@ -67,6 +82,7 @@ void describe_node(const Executable& exe, const search::Step& step, ExplainRow& 
   row.flops = cost.flops;
   row.bytes = cost.bytes;
   row.arithmetic = arithmetic_of(exe.program(), node, chosen);
+  row.weights = weights_of(exe.program(), node, chosen);
   for (const search::Choice& loser : step.losers)
     row.losers.emplace_back(loser.candidate.algorithm, loser.cost_ms());
   row.choices.push_back(described(step.chosen, true));

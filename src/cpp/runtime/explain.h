@@ -33,6 +33,7 @@ struct ExplainRow {
   std::vector<std::pair<std::string, int64_t>> parameters;
   std::string
       arithmetic;       // dtype that it multiplies in: that of its first operand, or "bfloat16" (precision)
+  std::string weights;  // dtype that its constant operand of two or more axes lies in; "" without one
   std::string output;   // dtype and shape of the first result
   std::string memory;   // that it lies in: "host", or a backend's own
   std::string storage;  // of that result: "arena", "output", "input", "constant" or "nowhere"

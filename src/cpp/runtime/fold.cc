@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/registry.h"
+#include "ops/stored_halves.h"
 #include "runtime/backend_list.h"
 #include "runtime/executable.h"
 #include "runtime/merge.h"
@@ -36,7 +37,34 @@ constexpr int64_t kFoldLimitBytes = int64_t{64} << 20;
 // Codes stay codes: a quarter of the bytes, and what quantised layers are made of. Plans fold what is left.
 bool stays_codes(const ir::Node& node) { return node.op == "DequantizeLinear"; }
 
-bool try_fold(ir::Graph& graph, const ir::Node& node) {
+using Values = std::vector<bool>;  // by ir::ValueId
+
+// Constants there, as far as those are that somebody outside of plans reads: results, and what the executor's
+// nodes hand to their bodies, which pack weights that are constants alone.
+Values read_outside_plans(const ir::Graph& graph) {
+  Values read(graph.values.size(), false);
+  for (const ir::ValueId id : graph.outputs) read[id] = true;
+  for (const ir::Node& node : graph.nodes) {
+    const ir::OpDef* def = ops::find_op(node.op);
+    if (def && def->op_class != ir::OpClass::control) continue;
+    for (const ir::ValueId id : node.inputs)
+      if (id != ir::kNone) read[id] = true;
+  }
+  return read;
+}
+
+// Weights stored in 16 bits stay so, half of the bytes, and plans read them in float32 (ops/stored_halves.h).
+bool stays_half(const ir::Graph& graph, const ir::Node& node, const Values& outside) {
+  if (node.op != "Cast" || node.inputs.size() != 1 || node.inputs[0] == ir::kNone || node.outputs.size() != 1)
+    return false;
+  const auto& from = graph.at(node.inputs[0]).constant;
+  return from && tensor::is_half_float(from->dtype()) && from->elements() >= ops::kLeastStoredHalves &&
+         node.attributes.get_int("to", 0) == static_cast<int64_t>(DType::float32) &&
+         !outside[node.outputs[0]];
+}
+
+bool try_fold(ir::Graph& graph, const ir::Node& node, const Values& outside) {
+  if (stays_half(graph, node, outside)) return false;
   const ir::OpDef* def = ops::find_op(node.op);
   // Control operators are left to the executor, random ones must draw anew in every run.
   if (!def || def->op_class == ir::OpClass::control || !def->deterministic || stays_codes(node)) return false;
@@ -93,9 +121,10 @@ int64_t fold_limit(const SessionOptions& options) {
 }
 
 void fold_constants(ir::Graph& graph) {
+  const Values outside = read_outside_plans(graph);
   std::vector<ir::Node> kept;
   for (ir::Node& node : graph.nodes) {
-    if (try_fold(graph, node)) continue;
+    if (try_fold(graph, node, outside)) continue;
     fold_bodies(node);
     kept.push_back(std::move(node));
   }

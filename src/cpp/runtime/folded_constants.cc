@@ -1,8 +1,10 @@
 #include "runtime/folded_constants.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/hash.h"
+#include "ops/stored_halves.h"
 #include "runtime/weights_digest.h"
 
 namespace walle::runtime {
@@ -23,15 +25,31 @@ bool same(const Tensor& a, const Tensor& b) {
 
 // Of pieces of a large tensor: whoever finds an equal one compares all bytes. Over all of them it was a third
 // of what a plan of convolutions took (0.4 of 1.0 ms, for 2.3 MB).
-uint64_t digest(const Tensor& t) {
+uint64_t digest(const Tensor& of) {
   constexpr size_t kPieces = 16, kPiece = 1024;
-  const std::span bytes(static_cast<const std::byte*>(t.data()), static_cast<size_t>(t.bytes()));
+  const Tensor t = of.as_stored();
+  const std::span bytes(t.address(), static_cast<size_t>(t.bytes()));
   if (bytes.size() <= kPieces * kPiece) return digest_of(bytes)[0];
   base::Hasher hash;
   hash.value(bytes.size());
   const size_t step = (bytes.size() - kPiece) / (kPieces - 1);
   for (size_t i = 0; i < kPieces; ++i) hash.value(digest_of(bytes.subspan(i * step, kPiece))[0]);
   return hash.finish();
+}
+
+bool equal(const Tensor& a, const Tensor& b) {
+  if (!ops::is_stored_half(a) && !ops::is_stored_half(b)) return a.identical(b);
+  const Tensor x = a.as_stored(), y = b.as_stored();
+  return x.dtype() == y.dtype() && x.shape() == y.shape() &&
+         (x.address() == y.address() ||
+          std::memcmp(x.address(), y.address(), static_cast<size_t>(x.bytes())) == 0);
+}
+
+// What is held for a constant that was made: nothing of one that is read where its source lies.
+int64_t held_bytes(const Tensor& made, std::span<const Tensor> sources) {
+  const Tensor stored = made.as_stored();
+  const auto is_source = [&](const Tensor& t) { return t.defined() && t.address() == stored.address(); };
+  return std::ranges::any_of(sources, is_source) ? 0 : stored.bytes();
 }
 
 uint64_t key_of(const ops::Program& one_node) {
@@ -82,6 +100,12 @@ Result<std::vector<Tensor>> FoldedConstants::get(const ops::Program& one_node, c
   const uint64_t key = key_of(one_node);
   std::lock_guard lock(mutex_);
   if (const Fold* known = find(key, one_node)) return known->results;
+  if (ops::stays_half(one_node, one_node.nodes[0])) {
+    WALLE_ASSIGN(const Tensor stored, ops::fold_half(one_node, compute));
+    folds_.emplace(key,
+                   Fold{.node = one_node.nodes[0], .sources = sources_of(one_node), .results = {stored}});
+    return std::vector<Tensor>{stored};
+  }
   ops::Program readable = one_node;
   for (ops::ProgramValue& value : readable.values)
     if (value.constant) {
@@ -101,7 +125,7 @@ void FoldedConstants::share(ops::Program& program) {
     const uint64_t key = digest(*value.constant);
     const auto [first, last] = shared_.equal_range(key);
     const auto known =
-        std::find_if(first, last, [&](const auto& e) { return e.second.identical(*value.constant); });
+        std::find_if(first, last, [&](const auto& e) { return equal(e.second, *value.constant); });
     if (known != last)
       value.constant = known->second;
     else
@@ -141,8 +165,9 @@ int64_t FoldedConstants::bytes() const {
   std::lock_guard lock(mutex_);
   int64_t sum = 0;
   for (const auto& [key, fold] : folds_)
-    for (const Tensor& t : fold.results) sum += t.bytes();
-  for (const auto& [key, tensor] : shared_) sum += tensor.bytes();
+    for (const Tensor& t : fold.results) sum += held_bytes(t, fold.sources);
+  // Stored in 16 bits they are the model's own.
+  for (const auto& [key, tensor] : shared_) sum += ops::is_stored_half(tensor) ? 0 : tensor.bytes();
   return sum;
 }
 

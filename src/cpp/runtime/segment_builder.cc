@@ -23,6 +23,7 @@ ops::LowerOptions lower_options(const SharedState& shared, ShapeQuestions& quest
   };
   options.fold_limit_bytes = fold_limit(shared.options);
   options.keep_codes = shared.options.debug.fuse;
+  options.keep_halves = shared.options.debug.fold;
   if (shared.options.debug.claim)
     options.claims = [&shared, &questions](const ir::OpDef& op, const ir::Attributes& attributes,
                                            std::span<const ir::InferInput> inputs,

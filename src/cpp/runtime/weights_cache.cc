@@ -38,9 +38,10 @@ Digest WeightsCache::key_of(std::span<const Tensor* const> sources, const std::s
   hash.value(build_).value(uint16_t{kVersion}).value(uint8_t{std::endian::native == std::endian::little});
   hash.text(kind).value(uint64_t{sources.size()});
   Digest key{};
-  for (const Tensor* t : sources) {
-    hash.text(dtype_name(t->dtype())).text(t->shape().text());
-    const Digest bytes = digest_of({t->address(), static_cast<size_t>(t->bytes())});
+  for (const Tensor* source : sources) {
+    const Tensor t = source->as_stored();
+    hash.text(dtype_name(t.dtype())).text(t.shape().text());
+    const Digest bytes = digest_of({t.address(), static_cast<size_t>(t.bytes())});
     for (size_t i = 0; i < key.size(); ++i) key[i] = base::mix(key[i], bytes[i]);
   }
   const uint64_t rest = hash.finish();

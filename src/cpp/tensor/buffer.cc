@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/memory.h"
+#include "tensor/widen.h"
 
 namespace walle::tensor {
 
@@ -58,6 +59,8 @@ struct Buffer::LateCopy {
   explicit LateCopy(Buffer from) : window(std::move(from)) {}
 
   Buffer window;
+  DType widened_from = DType::undefined;
+  size_t offset = 0;  // of the narrow elements in the window
   std::once_flag once;
   Buffer copy;
 };
@@ -70,14 +73,35 @@ Buffer Buffer::aligned_late(const Buffer& window) {
   return out;
 }
 
+Buffer Buffer::widened_late(const Buffer& halves, size_t offset, size_t elements, DType from) {
+  auto late = std::make_shared<LateCopy>(halves);
+  late->widened_from = from;
+  late->offset = offset;
+  Buffer out;
+  out.late_ = late.get();
+  // An address of its own: of the narrow bytes it would say that both are the same.
+  out.data_ = reinterpret_cast<std::byte*>(late.get());
+  out.size_ = elements * sizeof(float);
+  out.owner_ = std::move(late);
+  return out;
+}
+
+DType Buffer::widened_from() const { return late_ ? late_->widened_from : DType::undefined; }
+Buffer Buffer::narrow() const { return late_ ? late_->window : Buffer(); }
+size_t Buffer::narrow_offset() const { return late_ ? late_->offset : 0; }
+
 // Memory that is refused is thrown, as by a container: data() has no other way to say so.
 std::byte* Buffer::copied() const {
   std::call_once(late_->once, [this] {
     const Buffer& window = late_->window;
-    auto made = allocate(window.size());
+    auto made = allocate(size_);
     if (!made.ok()) throw std::bad_alloc();
     late_->copy = std::move(*made);
-    std::memcpy(late_->copy.data(), window.data(), window.size());
+    if (late_->widened_from == DType::undefined)
+      std::memcpy(late_->copy.data(), window.address(), window.size());
+    else
+      widen(late_->widened_from, window.address() + late_->offset,
+            reinterpret_cast<float*>(late_->copy.data()), static_cast<int64_t>(size_ / sizeof(float)));
     window.drop(0, window.size());
   });
   return late_->copy.data();

@@ -10,6 +10,7 @@
 
 #include "base/mapped_file.h"
 #include "base/status.h"
+#include "tensor/dtype.h"
 
 namespace walle::tensor {
 
@@ -30,14 +31,22 @@ class Buffer {
   // reader of single bytes finds them there: weights that are packed once are never in memory twice (3/4 of
   // those in ONNX files lie so, 255 of BERT's 340 MB).
   static Buffer aligned_late(const Buffer& window);
+  // `elements` of float16 or bfloat16 from `offset` on, as float32: data() makes the wide copy when it is
+  // first asked for. Kernels that widen while they read, and packers that widen a piece at a time, ask for
+  // narrow() instead, so that weights stored in 16 bits need no more memory than that.
+  static Buffer widened_late(const Buffer& halves, size_t offset, size_t elements, DType from);
   // Precondition: inside this buffer.
   Buffer part(size_t offset, size_t bytes) const;
 
   std::byte* data() const { return late_ ? copied() : data_; }
   // Equal for handles of the same bytes, for as long as one lives; not to be read as elements where
-  // lies_aligned() is false.
+  // lies_aligned() is false, and not to be read at all where there is a narrow() form.
   const std::byte* address() const { return data_; }
   bool lies_aligned() const { return !late_; }
+  // What widened_late() was given; undefined, and of no bytes, for any other buffer.
+  DType widened_from() const;
+  Buffer narrow() const;
+  size_t narrow_offset() const;
   size_t size() const { return size_; }
   bool writable() const { return writable_; }
   // Of these bytes or parts of them, this one included.

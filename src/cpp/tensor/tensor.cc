@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tensor/widen.h"
+
 namespace walle::tensor {
 
 Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
@@ -16,9 +18,30 @@ Result<Tensor> Tensor::allocate(DType dtype, const Shape& shape) {
 Result<Tensor> Tensor::for_one_reading() const {
   if (buffer_.lies_aligned()) return *this;
   WALLE_ASSIGN(Tensor out, allocate(dtype_, shape_));
+  if (const Tensor narrow = as_stored(); narrow.dtype() != dtype_) {
+    widen(narrow.dtype(), narrow.address(), out.as_mutable<float>().data(), elements());
+    narrow.buffer().drop(narrow.byte_offset(), static_cast<size_t>(narrow.bytes()));
+    return out;
+  }
   std::memcpy(out.mutable_data(), address(), static_cast<size_t>(bytes()));
   buffer_.drop(offset_, static_cast<size_t>(bytes()));
   return out;
+}
+
+Tensor Tensor::widened_late(const Tensor& halves) {
+  return Tensor(DType::float32, halves.shape(),
+                Buffer::widened_late(halves.buffer(), halves.byte_offset(),
+                                     static_cast<size_t>(halves.elements()), halves.dtype()));
+}
+
+DType Tensor::stored() const {
+  const DType from = buffer_.widened_from();
+  return from == DType::undefined ? dtype_ : from;
+}
+
+Tensor Tensor::as_stored() const {
+  if (stored() == dtype_) return *this;
+  return Tensor(stored(), shape_, buffer_.narrow(), buffer_.narrow_offset());
 }
 
 Result<Tensor> Tensor::zeros(DType dtype, const Shape& shape) {

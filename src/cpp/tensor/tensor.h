@@ -33,6 +33,8 @@ class Tensor {
     return from<T>(Shape{}, std::span<const T>(&value, 1));
   }
   static Result<Tensor> vector_i64(std::span<const int64_t> values);
+  // The float32 values of a float16 or bfloat16 tensor, whose wide bytes exist once somebody reads data().
+  static Tensor widened_late(const Tensor& halves);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -48,6 +50,12 @@ class Tensor {
   // Itself, or a copy that goes with its handle where data() would make one that stays: for those who read
   // all of it once, to make another form. A resource error when memory is short.
   Result<Tensor> for_one_reading() const;
+  // The dtype that its elements lie in: another than dtype() of what widened_late() made.
+  DType stored() const;
+  int64_t stored_bytes() const { return elements() * dtype_size(stored()); }
+  // What widened_late() was given, else the tensor itself. Elements lie wherever a file has them: address()
+  // is to be read as bytes.
+  Tensor as_stored() const;
   void* mutable_data() { return buffer_.data() + offset_; }
   template <class T>
   std::span<const T> as() const {

@@ -45,6 +45,9 @@ class ExplainRow:
     algorithm: str
     parameters: dict[str, int]
     arithmetic: str  # dtype that it multiplies in: "bfloat16" only with ``precision="bf16"``; "" of copies
+    weights: (
+        str  # dtype that its constant weights lie in: "float16" or "bfloat16" of a model that stores them so
+    )
     output: str  # dtype and shape of the result
     memory: str  # that the result lies in: "host", or a backend's own
     storage: str  # where in it: "arena", "output", "input", "constant" or "nowhere"

@@ -1,5 +1,5 @@
 // Cast on the CPU, between any two dtypes: a loop per pair, and vectors for the pairs that networks convert
-// activations between: float32 and float16, either to integers.
+// activations between: float16 and bfloat16 to float32 and float32 to float16, floats to integers.
 #include "kernels/eltwise/cast.h"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "backends/cpu/cpu_op.h"
 #include "kernels/eltwise/eltwise.h"
 #include "kernels/eltwise/saturate.h"
+#include "kernels/halves/halves.h"
 #include "kernels/parallel.h"
 
 namespace walle::backends::cpu {
@@ -19,7 +20,7 @@ bool supports(const NodeView& node) {
   return !saturates(node) || kernels::can_saturate(node.dtype(0), node.out_dtype(0));
 }
 
-enum Choice { kLoop, kSimd };
+enum Choice { kLoop, kSimd, kWiden };
 
 // Nothing where this instruction set has no vectors for the pair.
 using Convert = void (*)(const kernels::EltwiseTable& table, const void* from, DType to, void* out,
@@ -67,11 +68,11 @@ Convert converter(const kernels::EltwiseTable& table, DType from, DType to) {
     return [](const kernels::EltwiseTable& t, const void* x, DType, void* y, int64_t n) {
       t.to_half(static_cast<const float*>(x), static_cast<uint16_t*>(y), n);
     };
-  if (from == DType::float16 && to == DType::float32 && table.from_half)
-    return [](const kernels::EltwiseTable& t, const void* x, DType, void* y, int64_t n) {
-      t.from_half(static_cast<const uint16_t*>(x), static_cast<float*>(y), n);
-    };
   return nullptr;
+}
+
+bool widens(const NodeView& node) {
+  return tensor::is_half_float(node.dtype(0)) && node.out_dtype(0) == DType::float32;
 }
 
 void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -81,8 +82,10 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   }
   out.push_back(reference_candidate(node, "eltwise_cast_reference", threads));
   const auto isa = kernels::select_isa();
-  if (!isa.ok() || !converter(kernels::eltwise_table(*isa), node.dtype(0), node.out_dtype(0))) return;
-  Candidate c = vector_candidate(node, "eltwise_cast_f32", *isa, threads, kSimd);
+  if (!isa.ok()) return;
+  const bool widened = widens(node);
+  if (!widened && !converter(kernels::eltwise_table(*isa), node.dtype(0), node.out_dtype(0))) return;
+  Candidate c = vector_candidate(node, "eltwise_cast_f32", *isa, threads, widened ? kWiden : kSimd);
   c.features.kernel =
       "eltwise_unary_f32";  // as much waiting for bytes, and as little arithmetic, as a negation
   c.features[Quantity::flop] = static_cast<double>(node.out_shape(0).elements());
@@ -104,6 +107,17 @@ Result<std::unique_ptr<Kernel>> simd_kernel(const NodeView& node) {
   });
 }
 
+Result<std::unique_ptr<Kernel>> widening_kernel(const NodeView& node) {
+  WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
+  const kernels::HalfForm& form = kernels::half_form(isa, node.dtype(0) == DType::bfloat16);
+  return make_kernel([&form, n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
+    kernels::parallel_ranges(n, kernels::kVectorGrain, a.threads, [&](int64_t begin, int64_t end) {
+      form.widen(a.input<uint16_t>(0) + begin, a.output<float>(0) + begin, end - begin);
+    });
+    return {};
+  });
+}
+
 Result<std::unique_ptr<Kernel>> saturating_kernel(const NodeView& node) {
   return make_kernel([from = node.dtype(0), to = node.out_dtype(0),
                       n = node.out_shape(0).elements()](const HostArgs& a) -> Status {
@@ -117,6 +131,7 @@ Result<std::unique_ptr<Kernel>> saturating_kernel(const NodeView& node) {
 
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& candidate, PrepareContext&) {
   if (saturates(node)) return saturating_kernel(node);
+  if (candidate.choice == kWiden) return widening_kernel(node);
   if (candidate.choice == kSimd) return simd_kernel(node);
   // "saturate" is asked of 8-bit floats only, "round_mode" of float8e8m0, whose values are powers of two.
   const bool saturate = node.attrs().get_int("saturate", 1) != 0;

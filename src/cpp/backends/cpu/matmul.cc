@@ -2,9 +2,11 @@
 //
 // A reference for every dtype, register tiles for float64 (kernels/gemm_f64), and for float32 those over
 // packed B (kernels/gemm). A constant B is packed once per model and shared by its sessions, or read where it
-// lies when a product has few rows; any other is packed by every run, panel by panel.
+// lies when a product has few rows; any other is packed by every run, panel by panel. One that is stored in
+// 16 bits is read as it lies for any number of rows (matmul_halves.h).
 #include "backends/cpu/epilogue.h"
 #include "backends/cpu/matmul_bf16.h"
+#include "backends/cpu/matmul_halves.h"
 #include "backends/cpu/matmul_problem.h"
 #include "backends/cpu/matmul_rows.h"
 #include "base/checked.h"
@@ -16,7 +18,7 @@
 namespace walle::backends::cpu {
 
 namespace {
-enum Choice { kReference, kPacked, kTiles, kBfloat16 };
+enum Choice { kReference, kPacked, kTiles, kBfloat16, kHalves };
 using Problem = MatMulProblem;
 
 bool supports(const NodeView& node) {
@@ -27,13 +29,8 @@ bool supports(const NodeView& node) {
 // nothing, not even a packed panel of B.
 int inner_threads(const Problem& p, int threads) { return std::ssize(p.a) >= threads ? 1 : threads; }
 
-// Below it a packed copy costs next to nothing, and serves a product with few columns better.
-constexpr int64_t kInPlaceBytes = int64_t{1} << 20;
-
-// Whether a constant B is read where it lies: a product with few rows reads every weight once, and no order
-// of them is faster than the one in memory. Packed they would be there twice for nothing.
 bool in_place(const kernels::GemmTable& table, const Problem& p) {
-  return p.a.size() == 1 && p.m <= table.mr_plain && p.k * p.n * kernels::kFloatBytes >= kInPlaceBytes;
+  return reads_b_in_place(p, table.mr_plain);
 }
 
 bool packs_ahead(const NodeView& node, const kernels::GemmTable& table, const Problem& p) {
@@ -73,7 +70,11 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   const auto isa = float_isa(node);
   if (!isa) return;
   const kernels::GemmTable& table = kernels::gemm_table(*isa);
-  out.push_back(simd_candidate(node, table, matmul_problem_of(node), *isa, threads));
+  const Problem p = matmul_problem_of(node);
+  if (multiplies_halves(node, p, table))
+    out.push_back(half_candidate(node, p, *isa, threads, kHalves));
+  else
+    out.push_back(simd_candidate(node, table, p, *isa, threads));
   add_bf16_products(node, threads, kBfloat16, out);
 }
 
@@ -169,6 +170,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
   Problem p = matmul_problem_of(node);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (candidate.choice == kBfloat16) return prepare_bf16_product(node, context);
+  if (candidate.choice == kHalves) return prepare_half_product(node, std::move(p));
   if (candidate.choice == kTiles) return f64_kernel(std::move(p));
   if (candidate.choice == kPacked) return packed_kernel(node, std::move(p), e, context);
   std::unique_ptr<Kernel> kernel;

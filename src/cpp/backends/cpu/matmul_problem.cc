@@ -49,6 +49,15 @@ MatMulProblem matmul_problem_of(const NodeView& node, int right) {
   return p;
 }
 
+namespace {
+// Below it a packed copy costs next to nothing, and serves a product with few columns better.
+constexpr int64_t kInPlaceBytes = int64_t{1} << 20;
+}  // namespace
+
+bool reads_b_in_place(const MatMulProblem& p, int64_t few_rows) {
+  return p.a.size() == 1 && p.m <= few_rows && p.k * p.n * int64_t{sizeof(float)} >= kInPlaceBytes;
+}
+
 void count_tiles(const MatMulProblem& p, int64_t mr, int64_t nr, Features& f) {
   const int64_t tall = base::ceil_div(p.m, mr), wide = base::ceil_div(p.n, nr);
   const auto batches = static_cast<double>(p.a.size());

@@ -24,6 +24,10 @@ struct MatMulProblem {
 // Of inputs 0 and `right`, and output 0.
 MatMulProblem matmul_problem_of(const NodeView& node, int right = 1);
 
+// Whether a constant B is read where it lies: a product with few rows reads every weight once, and no order
+// of them is faster than the one in memory. Packed they would be there twice for nothing.
+bool reads_b_in_place(const MatMulProblem& p, int64_t few_rows);
+
 // The work of tiles of `mr` x `nr`. Rows that a tile lacks are tails: they cost what loading its weights
 // takes, whoever multiplies with them.
 void count_tiles(const MatMulProblem& p, int64_t mr, int64_t nr, Features& f);

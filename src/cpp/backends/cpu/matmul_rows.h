@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/matmul_problem.h"
+#include "tensor/widen.h"
 
 namespace walle::backends::cpu {
 
@@ -20,6 +21,8 @@ template <class Fn>
 void for_rows_of_b(const Tensor& b, const MatMulProblem& p, int64_t step, Fn fn) {
   const int64_t row = std::max<int64_t>(p.n * int64_t{sizeof(float)}, 1);
   const bool aligned = b.buffer().lies_aligned();
+  const Tensor stored = b.as_stored();
+  const int64_t stored_row = row * dtype_size(stored.dtype()) / int64_t{sizeof(float)};
   const int64_t rows = std::max((aligned ? kPackedAtOnce : kCopiedAtOnce) / row / step * step, step);
   std::vector<float> copied(aligned ? 0 : std::min(rows, p.k) * p.n);
   for (int64_t k0 = 0; k0 < p.k; k0 += rows) {
@@ -28,11 +31,16 @@ void for_rows_of_b(const Tensor& b, const MatMulProblem& p, int64_t step, Fn fn)
     if (aligned) {
       from = b.as<float>().data();
     } else {
-      std::memcpy(copied.data(), b.address() + k0 * row, static_cast<size_t>((k1 - k0) * row));
+      const std::byte* lies = stored.address() + k0 * stored_row;
+      if (stored.dtype() == DType::float32)
+        std::memcpy(copied.data(), lies, static_cast<size_t>((k1 - k0) * row));
+      else
+        tensor::widen(stored.dtype(), lies, copied.data(), (k1 - k0) * p.n);
       from = copied.data() - k0 * p.n;
     }
     fn(from, k0, k1);
-    b.buffer().drop(b.byte_offset() + static_cast<size_t>(k0 * row), static_cast<size_t>((k1 - k0) * row));
+    stored.buffer().drop(stored.byte_offset() + static_cast<size_t>(k0 * stored_row),
+                         static_cast<size_t>((k1 - k0) * stored_row));
   }
 }
 

@@ -85,7 +85,9 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate&, 
     const Tensor& rec = *node.constant(2);
     const auto make = [&]() -> Result<Block> {
       WALLE_ASSIGN(Block block, Block::allocate(host_memory(), packed_bytes(table, r)));
-      pack_all(table, r, w.as<float>().data(), rec.as<float>().data(), floats_of(block));
+      WALLE_ASSIGN(const Tensor readable, w.for_one_reading());
+      WALLE_ASSIGN(const Tensor readable_rec, rec.for_one_reading());
+      pack_all(table, r, readable.as<float>().data(), readable_rec.as<float>().data(), floats_of(block));
       return block;
     };
     // A GRU that resets after the product packs its recurrence whole, any other GRU in two pieces.

@@ -92,8 +92,8 @@ constexpr int64_t kStreamedDepth = 16;
 constexpr int64_t kStreamedSteps = 512;
 
 bool streams_b(const GemmTable& t, const Gemm& g) {
-  return !g.packed_b && !g.panels.fill && g.b.col_stride == 1 &&
-         reads_a_plain(t, g.m, g.packed_a != nullptr, g.a.col_stride);
+  const bool in_rows = g.panels.fill ? g.panels.streamed : g.b.col_stride == 1;
+  return !g.packed_b && in_rows && reads_a_plain(t, g.m, g.packed_a != nullptr, g.a.col_stride);
 }
 
 // Never asks for more workspace than the blocks it stands for.
@@ -149,6 +149,10 @@ class Worker {
       t.b_next = g_.k * table_.nr;
       return table_.row_panels(t);
     }
+    if (g_.panels.row) {
+      t.b_next = g_.k * t.cols * kFloatBytes / 2 > base::cpu_features().l2_bytes / 2 ? 1 : 0;
+      return g_.panels.row(g_.panels.object, n0, t);
+    }
     t.b = g_.k ? g_.b.data + n0 : kNothing;
     t.b_row = g_.b.row_stride;
     t.b_next = g_.k * t.cols * kFloatBytes > base::cpu_features().l2_bytes / 2 ? 1 : 0;
@@ -175,7 +179,8 @@ class Worker {
     }
     // A packed B needs no group, because nothing has to be made; with one tile of rows a group would only
     // push panels out of the first-level cache before they are used.
-    const int64_t width = table_.nr * (g_.packed_b || rows <= table_.mr ? 1 : blocks_.group);
+    const bool alone = g_.packed_b || (rows <= table_.mr && !g_.panels.together);
+    const int64_t width = table_.nr * (alone ? 1 : blocks_.group);
     for (int64_t j = n0; j < n1; j += width)
       run_group({.i = i,
                  .rows = rows,
@@ -200,8 +205,11 @@ class Worker {
     int64_t count = 0;
     if (packs_b(p.rows, p.depth)) {
       // All panels together, so that rows of B are read in pieces as long as the group is wide.
-      table_.pack_b(g_.b.data + p.k0 * g_.b.row_stride + p.j * g_.b.col_stride, g_.b.row_stride,
-                    g_.b.col_stride, p.depth, p.cols, p.depth * table_.nr, b_buffer_);
+      if (g_.panels.fill)
+        g_.panels.fill(g_.panels.object, p.k0, p.depth, p.j, p.cols, b_buffer_);
+      else
+        table_.pack_b(g_.b.data + p.k0 * g_.b.row_stride + p.j * g_.b.col_stride, g_.b.row_stride,
+                      g_.b.col_stride, p.depth, p.cols, p.depth * table_.nr, b_buffer_);
       for (int64_t q = 0; q < p.cols; q += table_.nr, ++count) {
         b[count] = b_buffer_ + count * p.depth * table_.nr;
         b_row[count] = table_.nr;
@@ -255,7 +263,8 @@ class Worker {
   // Packing a panel costs a pass over it, which two tiles of rows do not earn back.
   bool reads_b_in_place(int64_t rows) const { return g_.b.col_stride == 1 && rows <= 2 * table_.mr; }
   bool packs_b(int64_t rows, int64_t depth) const {
-    return depth > 0 && !g_.packed_b && !g_.panels.fill && !reads_b_in_place(rows);
+    if (depth == 0 || g_.packed_b) return false;
+    return g_.panels.fill ? g_.panels.together : !reads_b_in_place(rows);
   }
 
   const float* panel(int64_t rows, int64_t k0, int64_t depth, int64_t j, int64_t cols, float* buffer,

@@ -29,6 +29,12 @@ struct Matrix {
 struct PanelSource {
   void (*fill)(const void* object, int64_t k0, int64_t k, int64_t j0, int64_t cols, float* out) = nullptr;
   const void* object = nullptr;
+  // Of a B that lies in rows: fill() also takes more than nr columns, for panels k * nr apart, so that rows
+  // are read in longer pieces; and a product of few rows reads it in the order of a plain B if `streamed`.
+  bool together = false;
+  bool streamed = false;
+  // Then also: one row of A by the columns from j0 on, as GemmTable::row does with a plain B.
+  void (*row)(const void* object, int64_t j0, const GemmBlock& block) = nullptr;
 };
 
 // At most one bias is set, and everything optional is null. Never changed by run_gemm: one description serves

@@ -3,6 +3,7 @@
 // Tiles: 14 x 2 vectors where there are 32 registers (avx512), 6 x 2 with 16. `#pragma GCC unroll` on every
 // accumulator loop is what keeps the accumulators in registers with g++ 12 (2-3 times slower without).
 #include "kernels/gemm/gemm_table.h"
+#include "kernels/gemm/row_simd.h"
 #include "kernels/simd_activation.h"
 #include "kernels/simd_by_lane.h"
 
@@ -11,12 +12,6 @@ namespace walle::kernels::WALLE_ISA_NS {
 namespace {
 // As many rows go without packing A: each is read once per panel of B, with unit stride.
 constexpr int kMrPlain = 6;
-// Steps of k that one accumulator sums at most; then it is added to a sum and starts from zero. A running sum
-// of k terms is off by about sqrt(k / 2) roundings, sums of sums of s terms by sqrt(s / 2 + k / 2 s): with
-// 2304 steps 34 and 12, which is 3.8 and 1.3 times what the peers' blocks of 128 or 144 make. 128 steps would
-// be off by 8.5, for twice as many exits.
-constexpr int64_t kChain = 256;
-
 // Columns that vector v of a tile of `cols` columns holds; 0 to kLanes.
 inline int64_t lanes_of(int64_t cols, int v) {
   const int64_t left = cols - v * kLanes;
@@ -232,84 +227,10 @@ void block(const GemmBlock& t) {
   }
 }
 
-// Rows of B that pass over C together: eight streams and their sums fit the registers, and eight lines of one
-// set fit the first-level cache (rows of 4 KiB: 16 take twice as long).
-constexpr int kTogether = 8;
-
-template <int U, bool kAhead>
-void add_rows(const GemmBlock& t, int64_t l, float* __restrict c) {
-  const int64_t cols = t.cols;
-  vf a[U];
-#pragma GCC unroll 8
-  for (int u = 0; u < U; ++u) a[u] = splat(t.a[l + u]);
-  const float* b = t.b + l * t.b_row;
-  int64_t j = 0;
-  for (; j + kLanes <= cols; j += kLanes) {
-    vf even = {};
-    vf odd = {};
-#pragma GCC unroll 8
-    for (int u = 0; u < U; ++u) {
-      // The rows that follow: the processor's own prefetching ends with each page, and rows are about as
-      // long.
-      if (kAhead) __builtin_prefetch(b + (U + u) * t.b_row + j, 0, 2);
-      (u % 2 ? odd : even) += a[u] * load(b + u * t.b_row + j);
-    }
-    // Not from C on: it is rounded once for all rows.
-    store(c + j, load(c + j) + (even + odd));
-  }
-  // Summed as the lanes are: equal columns give equal results wherever they stand (a softmax over logits of
-  // 1e5 shows the last bit).
-  for (; j < cols; ++j) {
-    float even = 0;
-    float odd = 0;
-#pragma GCC unroll 8
-    for (int u = 0; u < U; ++u) (u % 2 ? odd : even) += t.a[l + u] * b[u * t.b_row + j];
-    c[j] += even + odd;
-  }
-}
-
-// Columns whose sums stay in the first-level cache from one group of rows to the next.
-constexpr int64_t kRowColumns = 4096;
-// Rows of B whose sums join before the next ones begin: kChain additions of kTogether products each.
-constexpr int64_t kRowSection = kChain * kTogether;
-
-// c += the rows [from, to) of B, each times its element of A.
-void add_section(const GemmBlock& t, int64_t from, int64_t to, float* c) {
-  int64_t l = from;
-  for (; l + kTogether <= to; l += kTogether)
-    (t.b_next ? add_rows<kTogether, true> : add_rows<kTogether, false>)(t, l, c);
-  for (; l < to; ++l) add_rows<1, false>(t, l, c);
-}
-
-// A product of one row takes as long as reading B, so B is read as it lies, in long pieces. Tile by tile,
-// with a call for every 16 x 32 elements, 1 x 1024 x 1000 took 91 us with weights from the outer cache and
-// 479 us from memory; like this 53 and 178 (Zen 4).
-void row_piece(const GemmBlock& t) {
+void row(const GemmBlock& t) {
+  row_by_plain_b(t, t.b);
   const Epilogue& e = t.epilogue;
-  for (int64_t j = 0; j < t.cols; ++j) t.c[j] = e.col_bias ? e.col_bias[j] : e.row_bias ? *e.row_bias : 0;
-  const int64_t first = t.k < kRowSection ? t.k : kRowSection;
-  add_section(t, 0, first, t.c);
-  float part[kRowColumns];
-  for (int64_t l = first; l < t.k; l += kRowSection) {
-    memset(part, 0, static_cast<unsigned long>(t.cols) * sizeof(float));
-    add_section(t, l, t.k - l < kRowSection ? t.k : l + kRowSection, part);
-    for (int64_t j = 0; j < t.cols; ++j) t.c[j] += part[j];
-  }
-  if (e.residual)
-    for (int64_t j = 0; j < t.cols; ++j) t.c[j] += e.residual[j];
   if (e.activation != Activation::none) activate_block(t.c, 0, 1, t.cols, e.activation, e.alpha, e.beta);
-}
-
-void row(const GemmBlock& whole) {
-  for (int64_t j = 0; j < whole.cols; j += kRowColumns) {
-    GemmBlock t = whole;
-    t.cols = whole.cols - j < kRowColumns ? whole.cols - j : kRowColumns;
-    t.b += j;
-    t.c += j;
-    if (t.epilogue.col_bias) t.epilogue.col_bias += j;
-    if (t.epilogue.residual) t.epilogue.residual += j;
-    row_piece(t);
-  }
 }
 
 // Without the walk over blocks that products of more rows need: 1 x 128 x 512, a step of an LSTM, takes as

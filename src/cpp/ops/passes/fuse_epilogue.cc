@@ -90,13 +90,15 @@ class Chain {
   std::vector<float> per_channel(Ref r) const {
     if (r < 0 || !program_.at(r).constant || program_.at(r).dtype != DType::float32) return {};
     const Tensor& t = *program_.at(r).constant;
-    const auto values = t.as<float>();
     const size_t n = channels();
+    if (t.elements() != 1 && t.elements() != static_cast<int64_t>(n))
+      return {};  // of weights nothing is read
+    const auto values = t.as<float>();
     if (values.size() == 1) return std::vector<float>(n, values[0]);  // a scalar is every channel's
     // Of the channels, counted from the right.
     const int axis = t.shape().rank() - (conv_ ? shape(out()).rank() - 1 : 1);
     // Convolutions have their channels on axis 1, products on the last one.
-    if (values.size() != n || axis < 0 || t.shape()[axis] != channels()) return {};
+    if (axis < 0 || t.shape()[axis] != channels()) return {};
     return {values.begin(), values.end()};
   }
 
@@ -151,7 +153,8 @@ class Chain {
   // each weight, this was half of what a plan of convolutions took (3 ms of 572,000 weights).
   Result<Tensor> scaled_weights(const Tensor& weights, const std::vector<float>& factors) const {
     WALLE_ASSIGN(Tensor scaled, Tensor::allocate(DType::float32, weights.shape()));
-    const auto from = weights.as<float>();
+    WALLE_ASSIGN(const Tensor readable, weights.for_one_reading());
+    const auto from = readable.as<float>();
     const auto to = scaled.as_mutable<float>();
     const size_t n = factors.size();
     const size_t together = from.size() / n;  // of a convolution: weights of one channel

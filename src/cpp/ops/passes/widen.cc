@@ -4,24 +4,17 @@
 #include <unordered_map>
 
 #include "ops/registry.h"
+#include "ops/stored_halves.h"
+#include "tensor/widen.h"
 
 namespace walle::ops {
 
 namespace {
-template <class From>
-void widen_values(const Tensor& from, Tensor& to) {
-  const auto source = from.as<From>();
-  const auto target = to.as_mutable<float>();
-  for (size_t i = 0; i < source.size(); ++i) target[i] = static_cast<float>(source[i]);
-}
-
+// Once and for all: a Cast of a constant would run again with every run. Weights stay in 16 bits.
 Result<Tensor> widened_constant(const Tensor& from) {
+  if (from.elements() >= kLeastStoredHalves) return Tensor::widened_late(from);
   WALLE_ASSIGN(Tensor to, Tensor::allocate(DType::float32, from.shape()));
-  // Once and for all: a Cast of a constant would run again with every run.
-  if (from.dtype() == DType::float16)
-    widen_values<tensor::Half>(from, to);
-  else
-    widen_values<tensor::BFloat16>(from, to);
+  tensor::widen(from.dtype(), from.address(), to.as_mutable<float>().data(), from.elements());
   return to;
 }
 

@@ -28,6 +28,7 @@ class _Step(TypedDict):
     algorithm: str
     parameters: dict[str, int]
     arithmetic: str
+    weights: str
     output: str
     memory: str
     storage: str
