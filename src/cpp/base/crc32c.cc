@@ -49,7 +49,7 @@ constexpr auto kBehind = [] {
 
 // The checksum `c` as if `words` words of zeros followed: one
 // carry-less multiplication, which the instruction reduces.
-__attribute__((target("sse4.2,pclmul"))) uint64_t behind(uint64_t c, size_t words) {
+__attribute__((target("sse4.2,crc32,pclmul"))) uint64_t behind(uint64_t c, size_t words) {
   const __m128i product =
       _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<int64_t>(c)), _mm_cvtsi64_si128(kBehind[words]), 0);
   return __builtin_ia32_crc32di(0, static_cast<uint64_t>(_mm_cvtsi128_si64(product)));
@@ -64,7 +64,7 @@ T load_as(const unsigned char* p) {
 
 // Takes sizeof(T) bytes from p on: to the checksum, and to `to` when they are to be copied.
 template <bool copies, class T>
-__attribute__((target("sse4.2,pclmul"))) inline void take(uint64_t& c, unsigned char* to,
+__attribute__((target("sse4.2,crc32,pclmul"))) inline void take(uint64_t& c, unsigned char* to,
                                                           const unsigned char* p) {
   const T value = load_as<T>(p);
   if constexpr (copies) std::memcpy(to, &value, sizeof value);
@@ -82,7 +82,7 @@ __attribute__((target("sse4.2,pclmul"))) inline void take(uint64_t& c, unsigned 
 // length (Gopal et al., "Fast CRC computation for iSCSI polynomial", 2011). A 200-byte event
 // would wait 75 cycles in one.
 template <bool copies>
-__attribute__((target("sse4.2,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, void* to, const void* data,
+__attribute__((target("sse4.2,crc32,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, void* to, const void* data,
                                                                      size_t size) {
   const auto* p = static_cast<const unsigned char*>(data);
   auto* out = static_cast<unsigned char*>(to);

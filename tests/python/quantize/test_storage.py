@@ -77,9 +77,10 @@ def test_weights_lie_in_sixteen_bits_in_files_and_in_memory(dtype: str, tmp_path
     for path in (tmp_path / "stored.walle", tmp_path / "stored.onnx"):
         session = walle_rt.load(path).session(threads=1)
         np.testing.assert_array_equal(session.run(feeds)["y"], as_floats)
-        rows = [row for row in session.explain().rows if row.weights]
-        assert {row.weights for row in rows if row.op in ("MatMul", "loop")} == {dtype}
-        assert session.memory().packed == 0
+        lies = {row.node: row.weights for row in session.explain().rows if row.weights}
+        # The last one's 192 numbers are fewer than stay in 16 bits, and packed for one tile of 32 columns.
+        assert lies == {"embed": dtype, "query": dtype, "key": dtype, "out": "float32"}
+        assert session.memory().packed <= 64 * 32 * 4
     walle_rt.load(tmp_path / "stored.walle").save(tmp_path / "again.walle")
     assert (tmp_path / "again.walle").read_bytes() == (tmp_path / "stored.walle").read_bytes()
 

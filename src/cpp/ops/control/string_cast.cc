@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/read_number.h"
 #include "ir/op_def.h"
 #include "ops/control_context.h"
 #include "ops/rules/words.h"
@@ -22,17 +23,17 @@ Error not_a_number(std::string_view word) {
 std::string_view trimmed(std::string_view s) {
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
   while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
-  // from_chars refuses a plus sign, which ONNX allows.
+  // read_number refuses a plus sign, which ONNX allows.
   if (s.size() > 1 && s[0] == '+' && s[1] != '-') s.remove_prefix(1);
   return s;
 }
 
-// from_chars reads what ONNX allows (1000, 1e3, inf, nan, in any case) and knows no locale.
+// read_number reads what ONNX allows (1000, 1e3, inf, nan, in any case) and knows no locale.
 template <class T>
 Result<T> parsed(const std::string& word) {
   const std::string_view s = trimmed(word);
   T value{};
-  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), value);
+  const auto [end, error] = read_number(s.data(), s.data() + s.size(), value);
   if (error == std::errc() && end == s.data() + s.size()) return value;
   return not_a_number(word);
 }

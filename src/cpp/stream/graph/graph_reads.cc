@@ -1,7 +1,7 @@
 // Which columns a graph takes from outside: what its operators name, less what earlier ones made.
-#include <charconv>
 #include <set>
 
+#include "base/read_number.h"
 #include "stream/graph/graph_spec.h"
 #include "stream/trigger/trigger_spec.h"
 
@@ -39,7 +39,7 @@ struct ReadColumns {
     read(s.left);
     double constant = 0;
     const char* end = s.right.data() + s.right.size();
-    const auto number = std::from_chars(s.right.data(), end, constant);
+    const auto number = read_number(s.right.data(), end, constant);
     if (s.op != '=' && (number.ec != std::errc() || number.ptr != end)) read(s.right);
     made.insert(s.out);
   }

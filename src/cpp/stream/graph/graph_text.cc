@@ -1,6 +1,7 @@
 // A graph as lines for people.
 #include <charconv>
 
+#include "base/read_number.h"
 #include "stream/graph/graph_spec.h"
 #include "stream/trigger/duration.h"
 
@@ -81,7 +82,7 @@ struct Line {
     if (s.op == '=') return out;
     double constant = 0;
     const char* end = s.right.data() + s.right.size();
-    const auto read = std::from_chars(s.right.data(), end, constant);
+    const auto read = read_number(s.right.data(), end, constant);
     const bool is_number = read.ec == std::errc() && read.ptr == end;
     return out + " " + s.op + " " + (is_number ? s.right : name(s.right));
   }

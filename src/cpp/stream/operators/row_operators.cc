@@ -1,9 +1,9 @@
 // Operators that look at one row at a time, and dedupe.
 #include <algorithm>
-#include <charconv>
 #include <list>
 #include <map>
 
+#include "base/read_number.h"
 #include "stream/operators/batch_rows.h"
 #include "stream/operators/operators.h"
 #include "stream/trigger/trigger_spec.h"
@@ -54,7 +54,7 @@ class Map final : public Operator {
  public:
   Map(std::string out, std::string left, char op, std::string right)
       : out_(std::move(out)), left_(std::move(left)), op_(op), right_(std::move(right)) {
-    const auto r = std::from_chars(right_.data(), right_.data() + right_.size(), number_);
+    const auto r = read_number(right_.data(), right_.data() + right_.size(), number_);
     // A right side that is wholly a number is one; anything else names a column.
     constant_ = r.ec == std::errc() && r.ptr == right_.data() + right_.size();
   }

@@ -1,8 +1,9 @@
 #include "stream/trigger/predicate_parser.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+
+#include "base/read_number.h"
 
 namespace walle::stream {
 
@@ -310,14 +311,13 @@ Status parse_number(LexemeCursor& in, Literal& out) {
     return in.wrong_at(start, "a number, a quoted text, true or false", "quote texts: brand == \"a\"");
   const std::string text = (negative ? "-" : "") + l.text;
   const char* const end = text.data() + text.size();
-  // from_chars, not strtod: it knows no locale, and a trigger must not read differently on a German phone.
-  if (const auto r = std::from_chars(text.data(), end, out.i); r.ec == std::errc() && r.ptr == end) {
+  if (const auto r = read_number(text.data(), end, out.i); r.ec == std::errc() && r.ptr == end) {
     out.d = static_cast<double>(out.i);
     return {};
   }
   out.type = ColumnType::real;
   out.i = 0;
-  const auto r = std::from_chars(text.data(), end, out.d);
+  const auto r = read_number(text.data(), end, out.d);
   if (r.ec != std::errc() || r.ptr != end || !std::isfinite(out.d))
     return in.wrong_at(start, "a finite number", "correct the number");
   return {};

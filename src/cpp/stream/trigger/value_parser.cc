@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/read_number.h"
 #include "stream/trigger/duration.h"
 #include "stream/trigger/trigger_spec.h"
 
@@ -28,7 +29,7 @@ Result<int64_t> parse_duration(LexemeCursor& in) {
 Result<int64_t> duration_of(const LexemeCursor& in, const Lexeme& at, std::string_view text) {
   double value = 0;
   const char* end = text.data() + text.size();
-  const auto r = std::from_chars(text.data(), end, value);
+  const auto r = read_number(text.data(), end, value);
   if (r.ec != std::errc())
     return in.wrong_at(at, "a duration such as 500ms, 10s, 15m, 2h or 7d", "write a number and its unit");
   const std::string_view name(r.ptr, end);
