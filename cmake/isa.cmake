@@ -14,8 +14,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   endif()
   # Every x86-64 processor since 2008 has SSE4.2: what remains is a reference, 200 KB at -Os and 461 at -O3.
   set(WALLE_ISA_FLAGS_scalar $<$<CONFIG:Release>:-Os>)
-  # For processors from before 2013: their vectors are spelled out, and what -O3 unrolls beside them is 57 KB
-  # (least of 75 runs, -O3 and -O2: SqueezeNet 19.6 and 18.6 ms, MobileNetV2 26.2 and 26.5, MiniLM 128 and 117).
+  # For processors from before 2013: their vectors are spelled out, and what -O3 unrolls beside them is 57 KB.
+  # Least of 75 runs, -O3 and -O2: SqueezeNet 19.6 and 18.6 ms, MobileNetV2 26.2 and 26.5, MiniLM 128 and 117.
   set(WALLE_ISA_FLAGS_sse4 -msse4.2 $<$<CONFIG:Release>:-O2>)
   set(WALLE_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
   set(WALLE_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c

@@ -40,7 +40,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         return compile_c("aarch64-linux-gnu-gcc", source, source.with_suffix(".arm64"))
     except Absent as absent:
-        pytest.skip(str(absent))
+        pytest.skip(f"no arm64 tools (tools/setup.sh arm64): {absent}")
 
 
 def _counts(program: Path, turns: int, unit: int = 1) -> tuple[int, int]:

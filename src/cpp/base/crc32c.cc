@@ -65,7 +65,7 @@ T load_as(const unsigned char* p) {
 // Takes sizeof(T) bytes from p on: to the checksum, and to `to` when they are to be copied.
 template <bool copies, class T>
 __attribute__((target("sse4.2,crc32,pclmul"))) inline void take(uint64_t& c, unsigned char* to,
-                                                          const unsigned char* p) {
+                                                                const unsigned char* p) {
   const T value = load_as<T>(p);
   if constexpr (copies) std::memcpy(to, &value, sizeof value);
   if constexpr (sizeof(T) == 8)
@@ -82,8 +82,8 @@ __attribute__((target("sse4.2,crc32,pclmul"))) inline void take(uint64_t& c, uns
 // length (Gopal et al., "Fast CRC computation for iSCSI polynomial", 2011). A 200-byte event
 // would wait 75 cycles in one.
 template <bool copies>
-__attribute__((target("sse4.2,crc32,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, void* to, const void* data,
-                                                                     size_t size) {
+__attribute__((target("sse4.2,crc32,pclmul"))) uint32_t crc32c_instruction(uint32_t crc, void* to,
+                                                                           const void* data, size_t size) {
   const auto* p = static_cast<const unsigned char*>(data);
   auto* out = static_cast<unsigned char*>(to);
   uint64_t c = ~crc;
