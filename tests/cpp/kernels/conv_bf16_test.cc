@@ -214,7 +214,7 @@ TEST(ConvBf16, IsTheSumOfRoundedProducts) {
 // The instruction is what its emulation says, bit for bit: vdpbf16ps, or bfmmla.
 TEST(ConvBf16, FormsAgree) {
   const auto* form = conv_bf16_form(base::cpu_features().has);
-  if (!form) GTEST_SKIP() << "this processor multiplies no bfloat16";
+  if (!form) GTEST_SKIP() << "products of bfloat16 need a machine that has it";
 #if defined(__aarch64__)
   const ConvBf16Table& emulation = emulated_mmla::kConvBf16;
   constexpr int64_t kScales = 1;  // what is rounded to the least normal number is zero to some

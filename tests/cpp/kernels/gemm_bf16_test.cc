@@ -198,7 +198,7 @@ TEST(Bf16Product, EqualColumnsGiveEqualResultsWhereverTheyStand) {
 // vdpbf16ps and bfmmla are emulated element by element: what differs is the order of float32's sums at most.
 TEST(Bf16Product, EmulationRoundsOperandsAsTheProcessorDoes) {
   const auto* form = bf16_form(base::cpu_features().has);
-  if (!form) GTEST_SKIP() << "this processor multiplies no bfloat16";
+  if (!form) GTEST_SKIP() << "products of bfloat16 need a machine that has it";
   std::mt19937_64 random(test_seed());
   // One product each, which no order of sums changes: every pattern of bits as A, one as B.
   std::vector<float> a(4096);
