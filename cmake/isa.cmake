@@ -47,7 +47,8 @@ set(WALLE_PLAIN_LOOPS ${PROJECT_SOURCE_DIR}/src/cpp/kernels/rnn/rnn_simd.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_nbits/nbits_vnni.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_bf16/bf16_bfdot.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/conv_bf16/conv_bf16_bfdot.cc
-  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/halves/halves_simd.cc)
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/halves/halves_simd.cc
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/blocked_bf16/blocked_bf16_bfdot.cc)
 set_source_files_properties(${WALLE_PLAIN_LOOPS} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
 
 # Tiles by lanes of NEON say themselves how far ahead of its use a load stands; g++ 12 would put all loads of

@@ -23,7 +23,7 @@
 namespace walle::backends {
 
 // One way to run a node. `algorithm` names the kernel the way traces and benchmarks do.
-// What a candidate multiplies in. Anything but the operands' own arithmetic rounds them to shorter numbers:
+// What a candidate computes of. Anything but the operands themselves is those rounded to shorter numbers:
 // never a matter of speed alone, so that a session has to ask for it (precision="bf16").
 enum class Arithmetic : uint8_t { own, bfloat16 };
 
@@ -153,7 +153,8 @@ class Backend {
   // Measures this device, in less than 100 ms. Nothing where the host's figures are as good.
   virtual std::optional<DeviceProfile> profile() const { return std::nullopt; }
   // Backends of the same device whose memories lay values out otherwise, where that makes kernels faster. No
-  // names for users: a session that chooses layouts asks them as well.
+  // names for users: a session that chooses layouts asks them as well, those of a memory that rounds
+  // (Memory::exact) where it may.
   virtual std::vector<const Backend*> layouts() const { return {}; }
   // Also asked for composites, which a backend may claim whole.
   virtual bool supports(const NodeView& node) const = 0;

@@ -72,6 +72,11 @@ class Memory {
   virtual int64_t bytes_of(DType dtype, const Shape& shape) const {
     return shape.elements() * dtype_size(dtype);
   }
+  // The dtype that it is kept in here. Another than its own is a rounding, never a matter of speed alone: a
+  // session has to ask for such a memory.
+  virtual DType kept_as(DType dtype, const Shape&) const { return dtype; }
+  // Whether it is the same once it was here.
+  virtual bool exact() const { return true; }
   // Whether its elements lie here as they lie on the host: only then may one value be a view of another.
   virtual bool row_major(DType, const Shape&) const { return true; }
   // A whole value from the host's row-major bytes, and back to them; otherwise as copy_in and copy_out.

@@ -23,8 +23,9 @@ const char* home_name(search::Home home) {
 void describe_value(const Executable& exe, int memory, ops::Ref r, ExplainRow& row) {
   const ops::ProgramValue& value = exe.program().at(r);
   const search::Storage& at = exe.plan().at(memory, r);
-  row.output = std::string(dtype_name(value.dtype)) + value.shape.text();
-  row.memory = exe.plan().memories[memory].memory->name();
+  const backends::Memory& there = *exe.plan().memories[memory].memory;
+  row.output = std::string(dtype_name(there.kept_as(value.dtype, value.shape))) + value.shape.text();
+  row.memory = there.name();
   row.storage = home_name(at.home);
   row.offset = at.offset;
 }

@@ -34,7 +34,7 @@ struct ExplainRow {
   std::string
       arithmetic;       // dtype that it multiplies in: that of its first operand, or "bfloat16" (precision)
   std::string weights;  // dtype that its constant operand of two or more axes lies in; "" without one
-  std::string output;   // dtype and shape of the first result
+  std::string output;   // dtype that the first result is kept in, and its shape
   std::string memory;   // that it lies in: "host", or a backend's own
   std::string storage;  // of that result: "arena", "output", "input", "constant" or "nowhere"
   int64_t offset = 0;   // in bytes, into the arena or into the value whose bytes it shares

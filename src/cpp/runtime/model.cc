@@ -92,8 +92,7 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
   if (options.threads < 1 || options.threads > base::kMaxThreads)
     return argument_error({"threads=", options.threads}, {"1 to ", base::kMaxThreads}, "session",
                           "use threads=1 or the number of cores");
-  WALLE_TRY(allows_bfloat16(options.precision).status());
-  WALLE_TRY(error_limit(options.accuracy).status());
+  WALLE_ASSIGN(const bool rounds, allows_rounded_values(options));
   WALLE_TRY(check_tune(options.tune));
   WALLE_TRY(check_max_plans(options.max_plans));
   WALLE_TRY(check_max_plan_bytes(options.max_plan_bytes));
@@ -101,7 +100,10 @@ Result<std::unique_ptr<Session>> Model::session(const SessionOptions& options) c
   WALLE_ASSIGN(std::vector<const backends::Backend*> backends, backends_named(options.backend));
   // Behind all that were named: on a tie row-major stays.
   for (size_t named = backends.size(), i = 0; options.debug.layouts && i < named; ++i)
-    std::ranges::copy(backends[i]->layouts(), std::back_inserter(backends));
+    std::ranges::copy_if(backends[i]->layouts(), std::back_inserter(backends),
+                         [rounds](const backends::Backend* b) {
+                           return (b->memory().exact() && b->source().exact()) || (rounds && b->ready().ok());
+                         });
   return std::make_unique<Session>(shared_from_this(), options, std::move(backends));
 }
 

@@ -54,4 +54,10 @@ Result<bool> allows_bfloat16(const std::string& precision) {
                         "leave precision at its default");
 }
 
+Result<bool> allows_rounded_values(const SessionOptions& options) {
+  WALLE_ASSIGN(const bool products, allows_bfloat16(options.precision));
+  WALLE_ASSIGN(const double error, error_limit(options.accuracy));
+  return products && error > search::kStrictError;
+}
+
 }  // namespace walle::runtime

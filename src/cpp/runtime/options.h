@@ -37,4 +37,8 @@ Result<double> error_limit(const std::string& accuracy);
 // what the model says. An argument error for anything else.
 Result<bool> allows_bfloat16(const std::string& precision);
 
+// Whether values may be kept as bfloat16 between layers: where products may be made of them, but for
+// accuracy="strict".
+Result<bool> allows_rounded_values(const SessionOptions& options);
+
 }  // namespace walle::runtime

@@ -85,9 +85,15 @@ Result<Choices> find_choices(const ops::Program& program, const Views& views, co
     }
     out.nodes.push_back(static_cast<int>(i));
   }
+  // What a session hands out is not rounded to be stored.
+  const auto hands_out = [&](const ops::ProgramNode& node) {
+    return std::ranges::any_of(node.outputs,
+                               [&](ops::Ref r) { return r >= 0 && views.home[r] == Home::output; });
+  };
   // Where a node's operands lie is its own.
   for (size_t n = 0; n < out.nodes.size(); ++n) {
     std::erase_if(out.all[n], [&](const Choice& c) {
+      if (!c.backend->memory().exact() && hands_out(program.nodes[out.nodes[n]])) return true;
       const backends::Memory& memory = c.backend->source();
       return !std::ranges::all_of(program.nodes[out.nodes[n]].inputs,
                                   [&](ops::Ref r) { return finds(program, views, memory, r); });

@@ -48,7 +48,7 @@ class ExplainRow:
     weights: (
         str  # dtype that its constant weights lie in: "float16" or "bfloat16" of a model that stores them so
     )
-    output: str  # dtype and shape of the result
+    output: str  # dtype that the result is kept in ("bfloat16": see ``memory``), and its shape
     memory: str  # that the result lies in: "host", or a backend's own
     storage: str  # where in it: "arena", "output", "input", "constant" or "nowhere"
     offset: int  # bytes, into the arena or into the value whose bytes it shares

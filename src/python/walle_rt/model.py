@@ -136,8 +136,8 @@ class Model:
             threads: at most this many, from 1 to 1024; by default every processor this process may keep busy.
             precision: of products of float32. "float32"; "auto", which is the model's own, never lowering it;
                 "bf16" lets matrix products and convolutions round their operands to bfloat16 (8 bits of
-                mantissa, sums in float32) wherever the processor multiplies so and that is predicted to be
-                faster: `explain()` names them.
+                mantissa, sums in float32) and, but for accuracy="strict", keep images so between layers,
+                wherever the processor does that and it is predicted to be faster: `explain()` names them.
             accuracy: of faster ways to a result, such as Winograd's for convolutions of 3 x 3: "strict" takes
                 none of them, "normal" those whose rounding error against float64 is at most four times that
                 of plain float32 sums, "fast" any.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/cpu/blocked/bf16_backend.h"
+#include "backends/cpu/blocked/bf16_op.h"
 #include "backends/cpu/blocked/blocked_backend.h"
 #include "backends/cpu/blocked/blocked_memory.h"
 #include "backends/cpu/cpu_backend.h"
@@ -50,6 +52,39 @@ TEST(BlockedMemory, PutsSixteenChannelsOfAPixelSideBySide) {
   const auto* there = reinterpret_cast<const float*>(m.visible(block->handle()));
   for (int64_t c = 0; c < 17; ++c)
     for (int64_t p = 0; p < 3; ++p) EXPECT_EQ(there[(c / 16 * 3 + p) * 16 + c % 16], x[c * 3 + p]);
+}
+
+TEST(Bf16Memory, KeepsImagesInHalfOfTheBytes) {
+  const Bf16Memory& m = bf16_memory();
+  EXPECT_FALSE(m.exact());
+  EXPECT_TRUE(blocked_memory().exact() && host_memory().exact());
+  EXPECT_EQ(m.kept_as(DType::float32, Shape{1, 16, 2, 2}), DType::bfloat16);
+  EXPECT_EQ(m.kept_as(DType::float32, Shape{16, 4}), DType::float32);
+  EXPECT_EQ(m.kept_as(DType::uint8, Shape{1, 16, 2, 2}), DType::uint8);
+  EXPECT_EQ(m.bytes_of(DType::float32, Shape{2, 20, 3, 3}), 2 * 32 * 9 * 2);
+  EXPECT_EQ(m.bytes_of(DType::float32, Shape{20, 3}), 20 * 3 * 4);
+  EXPECT_FALSE(m.row_major(DType::float32, Shape{3, 32, 1, 1}));  // half of the bytes of a row
+  EXPECT_TRUE(m.row_major(DType::float32, Shape{0, 20, 2, 2}));
+  EXPECT_TRUE(m.row_major(DType::int64, Shape{1, 20, 2, 2}));
+}
+
+TEST(Bf16Memory, RoundsWhatComesIn) {
+  if (!bf16_form_here()) GTEST_SKIP() << "this processor has no AVX512_BF16";
+  Bf16Memory& m = bf16_memory();
+  for (const Shape& shape : {Shape{2, 20, 3, 5}, Shape{1, 32, 1, 1}, Shape{7, 5}, Shape{}}) {
+    std::vector<float> x(static_cast<size_t>(shape.elements())), y(x.size(), -1);
+    std::iota(x.begin(), x.end(), 1.0f);
+    if (shape.rank() == 4) x[3] = 1.00390625f;  // between 1 and 1.0078125
+    auto block = Block::allocate(m, m.bytes_of(DType::float32, shape));
+    ASSERT_TRUE(block.ok());
+    ASSERT_TRUE(m.bring_in(block->handle(), x.data(), DType::float32, shape, 2).ok());
+    ASSERT_TRUE(m.bring_out(y.data(), block->handle(), DType::float32, shape, 2).ok());
+    if (shape.rank() == 4) {
+      x[3] = 1;
+      for (float& v : x) v = static_cast<float>(tensor::BFloat16(v));
+    }
+    EXPECT_EQ(x, y) << shape.text();
+  }
 }
 
 struct Relu {
@@ -137,9 +172,12 @@ TEST(RowsToBlocks, ReadsTheHostAndWritesBlocks) {
 }
 
 TEST(BlockedBackend, IsALayoutOfTheCpuAndNoBackendOfItsOwn) {
-  ASSERT_EQ(cpu_backend().layouts().size(), 2u);
+  ASSERT_EQ(cpu_backend().layouts().size(), 5u);
   EXPECT_EQ(cpu_backend().layouts()[0], &blocked_backend());
   EXPECT_EQ(cpu_backend().layouts()[1], &rows_to_blocks_backend());
+  EXPECT_EQ(cpu_backend().layouts()[2], &bf16_blocks_backend());
+  EXPECT_EQ(cpu_backend().layouts()[3], &rows_to_bf16_backend());
+  EXPECT_EQ(cpu_backend().layouts()[4], &bf16_to_blocks_backend());
   EXPECT_TRUE(blocked_backend().layouts().empty());
   EXPECT_NE(blocked_backend().target(), cpu_backend().target());  // kept decisions tell them apart
 }

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "kernels/simd/bfloat_image.h"
 #include "kernels/simd/bfloat_of.h"
-#include "kernels/simd/words.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
@@ -74,6 +74,12 @@ constexpr bool kPairsOfRows = false;
 [[maybe_unused]] inline vu in_pairs(vf even, vf odd) {
   vu out{};
   for (int lane = 0; lane < kLanes; ++lane) out[lane] = pair_of(even[lane], odd[lane]);
+  return out;
+}
+
+[[maybe_unused]] inline vb narrowed(vf x) {
+  vb out{};
+  for (int lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<uint16_t>(bfloat_of(x[lane]));
   return out;
 }
 

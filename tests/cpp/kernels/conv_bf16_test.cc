@@ -12,6 +12,7 @@
 
 #include "base/cpu_features.h"
 #include "kernels/activation_reference.h"
+#include "kernels/bf16_numbers.h"
 #include "kernels/conv_bf16_emulated.h"
 #include "seed.h"
 #include "tensor/buffer.h"
@@ -30,16 +31,11 @@ std::vector<Variant<ConvBf16Table>> forms_here() {
   return out;
 }
 
-float rounded(float x) {
-  if (x != x) return x;
-  const auto bits = std::bit_cast<uint32_t>(x);
-  return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u);
-}
-
 // What one convolution is made of, and its result in blocks.
 struct Case {
   ConvShape shape;
   bool rows = false, joined = false;
+  bool from_kept = false, to_kept = false;  // images are bfloat16
   int threads = 1;
   Activation activation = Activation::none;
   float alpha = 0, beta = 0;
@@ -66,7 +62,10 @@ struct Case {
   }
 
   std::vector<float> run(const ConvBf16Table& table) const {
-    const ConvBf16 conv = make_conv_bf16(shape, table, rows);
+    const ConvBf16 conv = make_conv_bf16(shape, table,
+                                         rows        ? ConvBf16Image::rows
+                                         : from_kept ? ConvBf16Image::bf16_blocks
+                                                     : ConvBf16Image::blocks);
     auto packed = Buffer::allocate(static_cast<size_t>(conv_bf16_packed_words(conv) * 4 + 64));
     auto* const words = reinterpret_cast<uint32_t*>(packed->data());
     pack_conv_bf16(conv, w.data(), bias.empty() ? nullptr : bias.data(), words);
@@ -74,13 +73,18 @@ struct Case {
     // What a workspace held before is nobody's.
     std::fill_n(reinterpret_cast<uint32_t*>(workspace->data()), conv_bf16_workspace_bytes(conv, threads) / 4,
                 0xffffffffu);
-    // Neither end lies where vectors would like it.
-    std::vector<float> from(1), y(results() + 17, 77);
+    // Neither end lies where vectors would like it; words of two elements lie on words.
+    std::vector<float> from(2), y(results() + 17, 77);
     const std::vector<float> given = image();
     from.insert(from.end(), given.begin(), given.end());
-    BlockedTail tail{.activation = activation, .alpha = alpha, .beta = beta};
-    if (joined) tail.residual = residual.data();
-    run_conv_bf16(conv, from.data() + 1, words, tail, y.data() + 1, threads, workspace->data());
+    const std::vector<uint16_t> from16 = bf16_of(from), other16 = bf16_of(residual);
+    std::vector<uint16_t> y16 = bf16_of(y);
+    ConvBf16Run run{.packed = words, .tail = {.activation = activation, .alpha = alpha, .beta = beta}};
+    from_kept ? void(run.x16 = from16.data() + 2) : void(run.x = from.data() + 2);
+    to_kept ? void(run.y16 = y16.data() + 1) : void(run.y = y.data() + 1);
+    if (joined) to_kept ? void(run.residual16 = other16.data()) : void(run.tail.residual = residual.data());
+    run_conv_bf16(conv, run, threads, workspace->data());
+    if (to_kept) y = floats_of(y16);
     EXPECT_EQ(y[0], 77);
     for (int64_t i = results() + 1; i < results() + 17; ++i) EXPECT_EQ(y[i], 77);
     return {y.begin() + 1, y.begin() + 1 + results()};
@@ -112,7 +116,11 @@ struct Case {
     for (const int64_t v :
          {s.n, s.c, s.h, s.w, s.m, s.kh, s.kw, s.sh, s.sw, s.dh, s.dw, s.pt, s.pl, s.groups, s.oh, s.ow})
       out += std::to_string(v) + ' ';
-    return out + (rows ? "rows" : "blocks") + (joined ? " joined" : "") + " activation " +
+    return out +
+           (rows        ? "rows"
+            : from_kept ? "bfloat16"
+                        : "blocks") +
+           (to_kept ? " to bfloat16" : "") + (joined ? " joined" : "") + " activation " +
            std::to_string(static_cast<int>(activation)) + " threads " + std::to_string(threads);
   }
 };
@@ -125,6 +133,7 @@ class Cases {
     Case c;
     ConvShape& s = c.shape = shape();
     c.rows = pick(3) == 0 && s.groups == 1;
+    c.from_kept = !c.rows && pick(2);
     c.joined = pick(3) == 0;
     c.threads = 1 + static_cast<int>(pick(2));
     c.x = numbers(s.n * s.c * s.h * s.w);
@@ -211,6 +220,25 @@ TEST(ConvBf16, IsTheSumOfRoundedProducts) {
   }
 }
 
+// What is kept as bfloat16 is what float32 would be, rounded once: sums, what is added, bounds and functions.
+TEST(ConvBf16, KeepsItsResultsRounded) {
+  for (const Variant<ConvBf16Table>& form : forms_here()) {
+    Cases cases(test_seed() + 1);
+    for (int i = 0; i < 200 && !::testing::Test::HasFailure(); ++i) {
+      Case c = cases.next();
+      for (float& v : c.residual) v = rounded(v);
+      const std::vector<float> wide = c.run(*form.table);
+      c.to_kept = true;
+      const std::vector<float> kept = c.run(*form.table);
+      for (int64_t n = 0; n < c.shape.n; ++n)
+        for (int64_t m = 0; m < c.shape.m; ++m)
+          for (int64_t p = 0; p < c.shape.oh * c.shape.ow; ++p)
+            ASSERT_EQ(kept[c.at(n, m, p)], rounded(wide[c.at(n, m, p)]))
+                << form.name << " image " << n << " channel " << m << " pixel " << p << " of " << c.text();
+    }
+  }
+}
+
 // The instruction is what its emulation says, bit for bit: vdpbf16ps, or bfmmla.
 TEST(ConvBf16, FormsAgree) {
   const auto* form = conv_bf16_form(base::cpu_features().has);
@@ -226,6 +254,7 @@ TEST(ConvBf16, FormsAgree) {
   for (int i = 0; i < 100 && !::testing::Test::HasFailure(); ++i) {
     Case c = cases.next();
     if (c.activation > Activation::clamp) c.activation = Activation::none;
+    c.to_kept = cases.pick(2);
     const int64_t scale = kScales - cases.pick(kScales);  // products and sums that are denormal, or none
     for (float& v : c.x) v = std::ldexp(v, scale == 4 ? -70 : scale == 3 ? -126 : 0);
     for (float& v : c.w) v = std::ldexp(v, scale == 4 ? -60 : 0);
@@ -243,8 +272,9 @@ TEST(ConvBf16, KeepsWhatIsNoNumberInItsPixels) {
   for (const Variant<ConvBf16Table>& form : forms_here())
     for (const float odd : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                             -std::numeric_limits<float>::infinity()})
-      for (const bool rows : {false, true})
+      for (const int from : {0, 1, 2})
         for (const int64_t groups : {1, 2}) {
+          const bool rows = from == 1;
           if (rows && groups > 1) continue;
           Case c;
           ConvShape& s = c.shape;
@@ -255,6 +285,7 @@ TEST(ConvBf16, KeepsWhatIsNoNumberInItsPixels) {
           s.c = 32;
           s.m = 48 + 16 * (groups == 2);
           c.rows = rows;
+          c.from_kept = c.to_kept = from == 2;
           c.x.assign(s.c * 81, 0.5f);
           c.w.assign(s.m * s.depth(), 0.25f);
           c.residual.assign(c.results(), 0);
@@ -289,10 +320,11 @@ TEST(ConvBf16, RoundsToInfinityWhatIsTooLarge) {
 // Images and results without elements; an image without pixels whose outputs are all padding.
 TEST(ConvBf16, TakesEmptyImages) {
   for (const Variant<ConvBf16Table>& form : forms_here())
-    for (const bool rows : {false, true}) {
+    for (const int from : {0, 1, 2}) {
       Case c;
       ConvShape& s = c.shape;
-      c.rows = rows;
+      c.rows = from == 1;
+      c.from_kept = c.to_kept = from == 2;
       s.c = 20, s.m = 5;
       s.kh = s.kw = 3;
       c.w.assign(s.m * s.depth(), 1.0f);

@@ -7,12 +7,16 @@
 #include <random>
 
 #include "base/cpu_features.h"
+#include "kernels/bf16_numbers.h"
 #include "kernels/blocked/blocked.h"
+#include "kernels/blocked_bf16/blocked_bf16.h"
 #include "kernels/compare.h"
 #include "kernels/conv/conv_reference.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/conv_bf16/conv_bf16.h"
 #include "kernels/conv_bf16_emulated.h"
+// Behind the words that both round to.
+#include "kernels/blocked_bf16_emulated.h"
 #include "seed.h"
 #include "tensor/buffer.h"
 
@@ -23,6 +27,7 @@ struct Form {
   std::string_view name;
   Isa isa;
   const ConvBf16Table* table;
+  const BlockedBf16Table* images;
 };
 
 ConvShape some_shape() {
@@ -38,16 +43,27 @@ constexpr Isa kSet = Isa::neon;
 constexpr Isa kSet = Isa::avx512;
 #endif
 std::vector<Form> forms_here() {
-  std::vector<Form> out{{"emulated", Isa::scalar, &emulated::kConvBf16}};
+  std::vector<Form> out{{"emulated", Isa::scalar, &emulated::kConvBf16, &emulated::kBlockedBf16}};
   const auto* form = conv_bf16_form(base::cpu_features().has);
   if (form && winograd_bf16_fits(some_shape(), kSet, *form->table))
-    out.push_back({form->name, kSet, form->table});
+    out.push_back({form->name, kSet, form->table, blocked_bf16_form(base::cpu_features().has)->table});
   return out;
 }
 
 struct Case {
   ConvShape shape;
   std::vector<float> x, filters, bias, residual;
+  bool kept = false;  // images are bfloat16
+
+  static void run_kept(const Winograd& w, const std::vector<float>& x, const std::vector<float>& weights,
+                       const Epilogue& e, const std::vector<float>& residual, std::vector<float>& y,
+                       int threads, std::byte* workspace) {
+    const std::vector<uint16_t> x16 = bf16_of(x), other = bf16_of(residual);
+    std::vector<uint16_t> y16 = bf16_of(y);
+    run_winograd_bf16(w, x16.data(), weights.data(), e, e.residual ? other.data() : nullptr, y16.data(),
+                      threads, workspace);
+    y = floats_of(y16);
+  }
 
   std::vector<float> run(const Form& form, int unit, const Epilogue& given, int threads) const {
     const BlockedShape image{.n = shape.n, .c = shape.c, .pixels = shape.h * shape.w};
@@ -56,14 +72,15 @@ struct Case {
     const auto other = given.residual ? blocks(result, residual) : std::vector<float>();
     Epilogue e = given;
     if (e.residual) e.residual = other.data();
-    const Winograd w = make_winograd(shape, unit, form.isa, true, form.table);
+    const Winograd w = make_winograd(shape, unit, form.isa, true, form.table, kept ? form.images : nullptr);
     std::vector<float> weights(static_cast<size_t>(winograd_weight_elements(w)), -7);
     winograd_weights(w, filters.data(), weights.data());
     const auto bytes = static_cast<size_t>(winograd_workspace_bytes(w, threads));
     auto workspace = Buffer::allocate(bytes);
     std::fill_n(reinterpret_cast<uint32_t*>(workspace->data()), bytes / 4, 0xffffffffu);
     std::vector<float> to(static_cast<size_t>(result.floats()), -7);
-    run_winograd(w, from.data(), weights.data(), e, to.data(), threads, workspace->data());
+    kept ? run_kept(w, from, weights, e, other, to, threads, workspace->data())
+         : run_winograd(w, from.data(), weights.data(), e, to.data(), threads, workspace->data());
     std::vector<float> y(static_cast<size_t>(shape.n * shape.m * shape.oh * shape.ow), -7);
     from_blocked(blocked_table(Isa::scalar), result, to.data(), y.data(), 1);
     return y;
@@ -131,6 +148,34 @@ TEST(WinogradBf16, IsExactInSmallWholeNumbers) {
       const int threads = 1 + round % 3;
       ASSERT_EQ(c.run(form, 2, e, threads), c.reference(e)) << form.name << " round " << round;
     }
+  }
+}
+
+// What is kept as bfloat16 is what float32 would be, rounded once: of products in bfloat16, and in float32.
+void expect_results_rounded(const Form& form, int unit) {
+  Cases cases(test_seed());
+  std::mt19937 random(test_seed());
+  std::normal_distribution<float> normal;
+  for (int round = 0; round < 6; ++round) {
+    const auto number = [&] { return rounded(normal(random)); };
+    Case c = cases.next(number, number);
+    Epilogue e;
+    if (round % 2) e.row_bias = c.bias.data();
+    if (round % 3 == 0) e.residual = c.residual.data();
+    if (round % 2 == 0) e.activation = static_cast<Activation>(cases.pick(4)), e.alpha = -1, e.beta = 2;
+    const int threads = 1 + round % 3;
+    std::vector<float> want = c.run(form, unit, e, threads);
+    for (float& v : want) v = rounded(v);
+    c.kept = true;
+    ASSERT_EQ(c.run(form, unit, e, threads), want) << form.name << " unit " << unit << " round " << round;
+  }
+}
+
+TEST(WinogradBf16, KeepsItsResultsRounded) {
+  for (const Form& form : forms_here()) {
+    for (const int unit : kWinogradBf16Units) expect_results_rounded(form, unit);
+    for (const int unit : kWinogradUnits)
+      expect_results_rounded({form.name, form.isa, nullptr, form.images}, unit);
   }
 }
 

@@ -1,6 +1,6 @@
 #include "backends/cpu/conv_lanes.h"
 
-#include "backends/cpu/blocked/blocked_op.h"
+#include "backends/cpu/blocked/bf16_op.h"
 #include "base/checked.h"
 
 namespace walle::backends::cpu {
@@ -82,16 +82,18 @@ Result<SharedBlock> winograd_filters(const NodeView& node, const kernels::Winogr
 
 std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels::ConvShape& shape, int unit,
                                             kernels::Isa isa, int threads, int choice, bool blocked,
-                                            const kernels::Variant<kernels::ConvBf16Table>* words) {
+                                            const kernels::Variant<kernels::ConvBf16Table>* words,
+                                            const kernels::BlockedBf16Table* kept) {
   if (!(words ? kernels::winograd_bf16_fits(shape, isa, *words->table) : kernels::winograd_fits(shape)))
     return std::nullopt;
   const kernels::Winograd winograd =
-      kernels::make_winograd(shape, unit, isa, blocked, words ? words->table : nullptr);
+      kernels::make_winograd(shape, unit, isa, blocked, words ? words->table : nullptr, kept);
   const kernels::WinogradWork work = kernels::winograd_work(winograd);
   const std::string_view kernel = words     ? bf16_winograd_name(unit)
                                   : blocked ? blocked_winograd_name(unit)
                                             : winograd_name(unit);
-  Candidate c = variant_candidate(node, kernel, words ? words->name : isa_name(isa), threads, choice);
+  Candidate c = variant_candidate(node, kernel, words ? words->name : isa_name(isa), threads, choice,
+                                  kept ? "kept" : "");
   Features& f = c.features;
   f[Quantity::flop] = work.product_flops;
   f[Quantity::l1_bytes] += (work.input_floats + work.output_floats) * kFloat;
@@ -104,6 +106,8 @@ std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels:
   c.workspace_bytes = kernels::winograd_workspace_bytes(winograd, threads);
   c.error = words ? kernels::winograd_bf16_error(unit) : kernels::winograd_error(unit);
   if (words) c.arithmetic = Arithmetic::bfloat16;
+  // Results are rounded from a row of tiles in float32.
+  if (kept) f[Quantity::l1_bytes] += 2 * kFloat * static_cast<double>(node.out_shape(0).elements());
   return c;
 }
 
@@ -175,9 +179,10 @@ Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kern
 Result<std::unique_ptr<Kernel>> blocked_winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                                         int unit, const kernels::Epilogue& e,
                                                         PrepareContext& context,
-                                                        const kernels::ConvBf16Table* words) {
+                                                        const kernels::ConvBf16Table* words,
+                                                        const kernels::BlockedBf16Table* kept) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
-  const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa, true, words);
+  const kernels::Winograd winograd = kernels::make_winograd(shape, unit, isa, true, words, kept);
   WALLE_ASSIGN(const SharedBlock weights, winograd_filters(node, winograd, isa, context));
   // A copy, because constants are not brought into this memory for a kernel that packs its weights.
   std::vector<float> bias;
@@ -185,16 +190,23 @@ Result<std::unique_ptr<Kernel>> blocked_winograd_kernel(const NodeView& node, co
     const auto given = node.constant(2)->as<float>();
     bias.assign(given.begin(), given.end());
   }
-  return make_blocked_kernel(
-      [=, has_residual = node.has(3)](const HostArgs& a) -> Status {
+  const Memory& memory = kept ? static_cast<const Memory&>(bf16_memory()) : blocked_memory();
+  return make_kernel_in(
+      memory, kConvConstants,
+      [=, keeps = kept != nullptr, has_residual = node.has(3)](const HostArgs& a) -> Status {
         kernels::Epilogue here = e;
         if (!bias.empty()) here.row_bias = bias.data();
+        if (keeps) {
+          const auto* residual = has_residual ? a.input<uint16_t>(3) : nullptr;
+          kernels::run_winograd_bf16(winograd, a.input<uint16_t>(0), floats_of(*weights), here, residual,
+                                     a.output<uint16_t>(0), a.threads, a.workspace);
+          return {};
+        }
         if (has_residual) here.residual = a.input<float>(3);
         kernels::run_winograd(winograd, a.input<float>(0), floats_of(*weights), here, a.output<float>(0),
                               a.threads, a.workspace);
         return {};
-      },
-      kConvConstants);
+      });
 }
 
 }  // namespace walle::backends::cpu

@@ -16,10 +16,12 @@ std::optional<Candidate> lane_candidate(const NodeView& node, const kernels::Con
                                         kernels::Isa isa, int threads, int choice);
 std::optional<Candidate> window_candidate(const NodeView& node, const kernels::ConvShape& shape,
                                           kernels::Isa isa, int threads, int choice);
-// `blocked`: image, result and residual lie in blocks of channels, in the memory of that name.
+// `blocked`: image, result and residual lie in blocks of channels, in the memory of that name; `kept`: they
+// are bfloat16, in Bf16Memory.
 std::optional<Candidate> winograd_candidate(const NodeView& node, const kernels::ConvShape& shape, int unit,
                                             kernels::Isa isa, int threads, int choice, bool blocked = false,
-                                            const kernels::Variant<kernels::ConvBf16Table>* words = nullptr);
+                                            const kernels::Variant<kernels::ConvBf16Table>* words = nullptr,
+                                            const kernels::BlockedBf16Table* kept = nullptr);
 
 Result<std::unique_ptr<Kernel>> lane_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                             const kernels::Epilogue& e, PrepareContext& context);
@@ -32,6 +34,7 @@ Result<std::unique_ptr<Kernel>> winograd_kernel(const NodeView& node, const kern
 Result<std::unique_ptr<Kernel>> blocked_winograd_kernel(const NodeView& node, const kernels::ConvShape& shape,
                                                         int unit, const kernels::Epilogue& e,
                                                         PrepareContext& context,
-                                                        const kernels::ConvBf16Table* words = nullptr);
+                                                        const kernels::ConvBf16Table* words = nullptr,
+                                                        const kernels::BlockedBf16Table* kept = nullptr);
 
 }  // namespace walle::backends::cpu

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "backends/cpu/blocked/bf16_backend.h"
 #include "backends/cpu/blocked/blocked_backend.h"
 #include "backends/cpu/profile.h"
 #include "backends/cpu/table_backend.h"
@@ -35,7 +36,8 @@ class CpuBackend final : public TableBackend {
 
   std::string device() const override { return processor_name(); }
   std::vector<const Backend*> layouts() const override {
-    return {&blocked_backend(), &rows_to_blocks_backend()};
+    return {&blocked_backend(), &rows_to_blocks_backend(), &bf16_blocks_backend(), &rows_to_bf16_backend(),
+            &bf16_to_blocks_backend()};
   }
   std::optional<DeviceProfile> profile() const override { return measure_profile(); }
 

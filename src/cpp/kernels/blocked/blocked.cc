@@ -30,23 +30,29 @@ void from_blocked(const BlockedTable& table, const BlockedShape& s, const float*
   });
 }
 
-void blocked_pool(const BlockedTable& table, const BlockedShape& image, const PoolShape& s, const float* x,
-                  float* y, int threads) {
-  // What a mean divides by is a product: of one factor per row and one per column.
-  std::vector<float> rows, cols;
+PoolDivisors pool_divisors(const PoolShape& s) {
+  PoolDivisors out;
   PoolShape one = s;
   one.kw = one.sw = one.dw = one.w = one.ow = 1;
   one.pl = one.pr = 0;
-  for (int64_t r = 0; s.mean && r < s.oh; ++r) rows.push_back(static_cast<float>(pool_divisor(one, r, 0)));
+  for (int64_t r = 0; s.mean && r < s.oh; ++r)
+    out.rows.push_back(static_cast<float>(pool_divisor(one, r, 0)));
   one = s;
   one.kh = one.sh = one.dh = one.h = one.oh = 1;
   one.pt = one.pb = 0;
-  for (int64_t c = 0; s.mean && c < s.ow; ++c) cols.push_back(static_cast<float>(pool_divisor(one, 0, c)));
+  for (int64_t c = 0; s.mean && c < s.ow; ++c)
+    out.cols.push_back(static_cast<float>(pool_divisor(one, 0, c)));
+  return out;
+}
+
+void blocked_pool(const BlockedTable& table, const BlockedShape& image, const PoolShape& s, const float* x,
+                  float* y, int threads) {
+  const PoolDivisors divisors = pool_divisors(s);
   const int64_t grain = items_of(kVectorGrain, s.ow * s.kh * s.kw * kBlock);
   parallel_ranges(image.blocks() * s.oh, grain, threads, [&](int64_t begin, int64_t end) {
     BlockedPool task{s};
-    task.row_counts = s.mean ? rows.data() : nullptr;
-    task.col_counts = s.mean ? cols.data() : nullptr;
+    task.row_counts = s.mean ? divisors.rows.data() : nullptr;
+    task.col_counts = s.mean ? divisors.cols.data() : nullptr;
     while (begin < end) {
       const int64_t block = begin / s.oh;
       task.x = x + block * s.h * s.w * kBlock;

@@ -4,6 +4,8 @@
 // Stateless: every function may be called from any thread.
 #pragma once
 
+#include <vector>
+
 #include "kernels/blocked/blocked_shape.h"
 #include "kernels/blocked/blocked_table.h"
 #include "kernels/isa.h"
@@ -17,6 +19,12 @@ void to_blocked(const BlockedTable& table, const BlockedShape& shape, const floa
                 int threads);
 void from_blocked(const BlockedTable& table, const BlockedShape& shape, const float* blocked, float* out,
                   int threads);
+
+// What a mean divides by is a product: of one factor per row and one per column. Empty of a maximum.
+struct PoolDivisors {
+  std::vector<float> rows, cols;
+};
+PoolDivisors pool_divisors(const PoolShape& shape);
 
 // Pooling of [n, c]; shape.channels is not looked at.
 void blocked_pool(const BlockedTable& table, const BlockedShape& image, const PoolShape& shape,

@@ -1,9 +1,11 @@
 // Depthwise windows over blocks of channels. A vector is one pixel, so that borders are columns and rows left
 // out and strides cost nothing; an input is loaded once per row of the window and meets every output it
-// belongs to. Only blocked_simd.cc includes this.
+// belongs to. `Task`: BlockedDepthwiseOf elements that load() reads.
 #pragma once
 
-#include "kernels/blocked/blocked_dense_simd.h"
+#include "kernels/blocked/blocked_table.h"
+#include "kernels/conv/lane_rows_simd.h"
+#include "kernels/simd_activation.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
@@ -12,8 +14,8 @@ namespace {
 constexpr int kWide = kRegisters == 32 ? 14 : 7;
 
 // R outputs of row `row` from column `col` on, the channels of one vector.
-template <int K, int S, int R>
-void depthwise_run(const BlockedDepthwise& d, int64_t lane, int64_t row, int64_t col) {
+template <int K, int S, int R, class Task>
+void depthwise_run(const Task& d, int64_t lane, int64_t row, int64_t col) {
   constexpr int kCols = (R - 1) * S + K;
   const int64_t left = col * S - d.pl;
   const int64_t first = min64(max64(-left, 0), kCols);
@@ -30,7 +32,7 @@ void depthwise_run(const BlockedDepthwise& d, int64_t lane, int64_t row, int64_t
     vf w[K];
 #pragma GCC unroll 7
     for (int j = 0; j < K; ++j) w[j] = load(d.weights + (i * K + j) * kBlock + lane);
-    const float* p = d.x + (in * d.w + left) * kBlock + lane;
+    const auto* p = d.x + (in * d.w + left) * kBlock + lane;
 #pragma GCC unroll 31
     for (int q = 0; q < kCols; ++q)
       // Said to be likely, or g++ 12 puts the arithmetic behind the function's end (depthwise_simd.h).
@@ -41,7 +43,7 @@ void depthwise_run(const BlockedDepthwise& d, int64_t lane, int64_t row, int64_t
           if (q >= j && (q - j) / S < R) acc[(q - j) / S] += w[j] * x;
       }
   }
-  const int64_t at = (row * d.ow + col) * kBlock + lane;
+  const int64_t at = ((row - d.y_row) * d.ow + col) * kBlock + lane;
   const BlockedTail& t = d.tail;
   if (t.residual) {
 #pragma GCC unroll 14
@@ -59,8 +61,8 @@ void depthwise_run(const BlockedDepthwise& d, int64_t lane, int64_t row, int64_t
 // (112 columns of them do not: 140 us against 97 row-major, Zen 4).
 constexpr int64_t kStrip = 56;
 
-template <int K, int S, int R>
-void depthwise_rows(const BlockedDepthwise& d) {
+template <int K, int S, int R, class Task>
+void depthwise_rows(const Task& d) {
   for (int64_t strip = 0; strip < d.ow; strip += kStrip) {
     const int64_t end = min64(strip + kStrip, d.ow);
     for (int64_t row = d.row; row < d.end; ++row)
@@ -71,13 +73,14 @@ void depthwise_rows(const BlockedDepthwise& d) {
         if (col < end) depthwise_run<K, S, R>(d, lane, row, end - R);
       }
   }
-  if (d.tail.activation > Activation::clamp)
-    activate_block(d.y + d.row * d.ow * kBlock, 0, 1, (d.end - d.row) * d.ow * kBlock, d.tail.activation,
-                   d.tail.alpha, d.tail.beta);
+  if constexpr (Task::kActivates)
+    if (d.tail.activation > Activation::clamp)
+      activate_block(d.y + (d.row - d.y_row) * d.ow * kBlock, 0, 1, (d.end - d.row) * d.ow * kBlock,
+                     d.tail.activation, d.tail.alpha, d.tail.beta);
 }
 
-template <int K, int S>
-void depthwise_window(const BlockedDepthwise& d) {
+template <int K, int S, class Task>
+void depthwise_window(const Task& d) {
   // Seven where that repeats less: 21 columns as 7 x 3 and not as 14 + 14.
   if (d.ow >= kWide && (d.ow % kWide == 0 || d.ow > 2 * kWide)) return depthwise_rows<K, S, kWide>(d);
   if (d.ow >= 7) return depthwise_rows<K, S, 7>(d);
@@ -85,7 +88,8 @@ void depthwise_window(const BlockedDepthwise& d) {
   depthwise_rows<K, S, 1>(d);
 }
 
-void depthwise(int64_t window, int64_t stride, const BlockedDepthwise& d) {
+template <class Task>
+void depthwise(int64_t window, int64_t stride, const Task& d) {
   if (window == 7) return depthwise_window<7, 1>(d);
   if (window == 3) return stride == 1 ? depthwise_window<3, 1>(d) : depthwise_window<3, 2>(d);
   return stride == 1 ? depthwise_window<5, 1>(d) : depthwise_window<5, 2>(d);

@@ -44,26 +44,36 @@ struct BlockedDense {
   BlockedTail tail;                // residual already where y is
 };
 
-// Rows of outputs of one block of channels, a square window without dilation.
-struct BlockedDepthwise {
-  const float* x = nullptr;
+// Rows of outputs of one block of channels, a square window without dilation. `Element`: of the image; what
+// is computed is float32.
+template <class Element>
+struct BlockedDepthwiseOf {
+  // Functions behind bounds; whoever rounds results applies them itself.
+  static constexpr bool kActivates = sizeof(Element) == sizeof(float);
+
+  const Element* x = nullptr;
   int64_t h = 0, w = 0, pt = 0, pl = 0;
   int64_t ow = 0;
   int64_t row = 0, end = 0;        // of outputs
   const float* weights = nullptr;  // [tap][kBlock]
   const float* bias = nullptr;     // [kBlock]
-  float* y = nullptr;              // the block's first pixel, of the residual too
+  float* y = nullptr;              // the first pixel of row `y_row`, of the residual too
+  int64_t y_row = 0;
   BlockedTail tail;
 };
+using BlockedDepthwise = BlockedDepthwiseOf<float>;
 
 // Rows of outputs of one block of channels.
-struct BlockedPool : WindowShape {
-  const float* x = nullptr;
+template <class Element>
+struct BlockedPoolOf : WindowShape {
+  const Element* x = nullptr;
   int64_t row = 0, end = 0;
   const float* row_counts = nullptr;  // of a mean: what it divides by is a row's count times a column's
   const float* col_counts = nullptr;  // null: the maximum
-  float* y = nullptr;
+  float* y = nullptr;                 // the first pixel of row `y_row`
+  int64_t y_row = 0;
 };
+using BlockedPool = BlockedPoolOf<float>;
 
 enum class BlockedScale : uint8_t { add, subtract, multiply, prelu };
 

@@ -44,7 +44,13 @@ int64_t strip_floats(const Winograd& w) {
 }
 int64_t input_floats(const Winograd& w) { return whole_lines(winograd_positions(w.unit) * input_step(w)); }
 int64_t sums_floats(const Winograd& w) { return whole_lines(winograd_positions(w.unit) * sums_step(w)); }
-int64_t thread_floats(const Winograd& w) { return strip_floats(w) + input_floats(w) + sums_floats(w); }
+// One row of tiles of one panel, on its way to bfloat16.
+int64_t staged_floats(const Winograd& w) {
+  return w.bf16_images ? whole_lines(w.unit * w.shape.ow * panel(w)) : 0;
+}
+int64_t thread_floats(const Winograd& w) {
+  return strip_floats(w) + input_floats(w) + sums_floats(w) + staged_floats(w);
+}
 
 // Channels that are summed from zero before they are added to the others, a multiple of all lanes. What sums
 // are off by is multiplied by 1.7, 5 and 21 when they are transformed back (units of 2, 4 and 6), so that
@@ -65,19 +71,28 @@ struct Piece {
   int64_t image, first, count;
 };
 
+// Images, of float32 or of bfloat16.
+struct Images {
+  const float* x = nullptr;
+  float* y = nullptr;
+  const uint16_t* x16 = nullptr;
+  const uint16_t* residual16 = nullptr;
+  uint16_t* y16 = nullptr;
+};
+
 // One thread's share: some tiles of all images by some panels of output channels.
 class Worker {
  public:
-  Worker(const Winograd& w, const float* x, const float* weights, const Epilogue& e, float* y,
+  Worker(const Winograd& w, const Images& images, const float* weights, const Epilogue& e,
          std::byte* workspace)
       : w_(w),
-        x_(x),
+        images_(images),
         weights_(weights),
         epilogue_(e),
-        y_(y),
         strip_(reinterpret_cast<float*>(workspace)),
         inputs_(strip_ + strip_floats(w)),
-        sums_(inputs_ + input_floats(w)) {}
+        sums_(inputs_ + input_floats(w)),
+        staged_(sums_ + sums_floats(w)) {}
 
   void run(int64_t t0, int64_t t1, int64_t p0, int64_t p1) {
     const int64_t blocks = ceil_div(t1 - t0, w_.block);
@@ -127,12 +142,36 @@ class Worker {
                         .col = left * w_.unit,
                         .step = input_step(w_)};
     for (int64_t b = 0; b < blocks_of_channels(w_); ++b) {
-      strip.image = x_ + channel_at(w_, p.image, s.c, b * lanes, s.h * s.w);
+      const int64_t from = channel_at(w_, p.image, s.c, b * lanes, s.h * s.w);
       strip.channels = std::min(lanes, s.c - b * lanes);
-      w_.table->strip(strip);
+      if (w_.bf16_images) {
+        widened_strip(strip, images_.x16 + from);
+      } else {
+        strip.image = images_.x + from;
+        w_.table->strip(strip);
+      }
       input.out = inputs_ + (b * w_.block + at) * vector_elements(w_);
       w_.words ? w_.words->winograd_input(w_.unit, input, reinterpret_cast<uint32_t*>(input.out))
                : w_.table->winograd_input(w_.unit, input);
+    }
+  }
+
+  // What table->strip makes, of an image in bfloat16. No vectors of this set's are needed for it.
+  void widened_strip(const LaneStrip& s, const uint16_t* image) const {
+    const int64_t lanes = w_.table->lanes;
+    const int64_t left = std::clamp<int64_t>(-s.col, 0, s.cols);
+    const int64_t right = std::clamp<int64_t>(s.w - s.col, left, s.cols);
+    for (int64_t r = 0; r < s.rows; ++r) {
+      float* const out = s.out + r * s.cols * lanes;
+      const int64_t from = s.row + r;
+      if (from < 0 || from >= s.h) {
+        std::fill_n(out, s.cols * lanes, 0.0f);
+        continue;
+      }
+      std::fill_n(out, left * lanes, 0.0f);
+      w_.bf16_images->widen(image + (from * s.w + s.col + left) * kBlock, kBlock, right - left,
+                            out + left * lanes, lanes);
+      std::fill_n(out + right * lanes, (s.cols - right) * lanes, 0.0f);
     }
   }
 
@@ -180,6 +219,7 @@ class Worker {
     const int64_t m = q * panel(w_);
     const int64_t filters = std::min(panel(w_), s.m - m);
     w_.words ? word_product(q, to - from, filters) : product(q, to - from, filters);
+    if (w_.bf16_images) return emit_bf16(m, filters, from, to);
     pieces(from, to, [&](const Piece& p, int64_t at) {
       const int64_t lanes = w_.table->lanes;
       const int64_t first = channel_at(w_, p.image, s.m, m, s.oh * s.ow);
@@ -191,7 +231,7 @@ class Worker {
                          .oh = s.oh,
                          .ow = s.ow,
                          .filters = filters,
-                         .out = y_ + first,
+                         .out = images_.y + first,
                          .pixel = pixel_of(w_),
                          .vector = lanes < kBlock ? lanes : s.oh * s.ow * kBlock,
                          .epilogue = epilogue_};
@@ -201,14 +241,63 @@ class Worker {
     });
   }
 
+  // The panel's results, a row of tiles at a time: as float32 in a place of their own, then rounded.
+  void emit_bf16(int64_t m, int64_t filters, int64_t from, int64_t to) const {
+    const int64_t across = w_.across;
+    pieces(from, to, [&](const Piece& p, int64_t at) {
+      for (int64_t t = p.first; t < p.first + p.count;) {
+        const int64_t end = std::min(p.first + p.count, (t / across + 1) * across);
+        emit_row_of_tiles({p.image, t, end - t}, m, filters, sums_ + (at + t - p.first) * panel(w_));
+        t = end;
+      }
+    });
+  }
+
+  void emit_row_of_tiles(const Piece& p, int64_t m, int64_t filters, const float* sums) const {
+    const ConvShape& s = w_.shape;
+    const int64_t lanes = w_.table->lanes, width = panel(w_);
+    const int64_t top = p.first / w_.across * w_.unit, left = p.first % w_.across * w_.unit;
+    const int64_t rows = std::min(s.oh - top, int64_t{w_.unit});
+    const int64_t cols = std::min(s.ow - left, p.count * w_.unit);
+    // fn(staged, its image's element) for every row and vector of channels.
+    const auto each = [&](auto fn) {
+      for (int64_t v = 0; v * lanes < filters; ++v)
+        for (int64_t r = 0; r < rows; ++r)
+          fn(staged_ + (r * s.ow + left) * width + v * lanes,
+             channel_at(w_, p.image, s.m, m + v * lanes, s.oh * s.ow) + ((top + r) * s.ow + left) * kBlock);
+    };
+    if (images_.residual16)
+      each([&](float* to, int64_t at) {
+        w_.bf16_images->widen(images_.residual16 + at, kBlock, cols, to, width);
+      });
+    WinogradOutput out{.sums = sums,
+                       .step = sums_step(w_),
+                       .first = p.first % w_.across,
+                       .count = p.count,
+                       .across = w_.across,
+                       .oh = rows,
+                       .ow = s.ow,
+                       .filters = filters,
+                       .out = staged_,
+                       .pixel = width,
+                       .vector = lanes,
+                       .epilogue = epilogue_};
+    if (out.epilogue.row_bias) out.epilogue.row_bias += m;
+    out.epilogue.residual = images_.residual16 ? staged_ : nullptr;
+    w_.table->winograd_output(w_.unit, out);
+    each([&](const float* from, int64_t at) {
+      w_.bf16_images->narrow(from, width, cols, images_.y16 + at, kBlock);
+    });
+  }
+
   const Winograd& w_;
-  const float* x_;
+  const Images& images_;
   const float* weights_;
   const Epilogue& epilogue_;
-  float* y_;
   float* strip_;
   float* inputs_;
   float* sums_;
+  float* staged_;
 };
 // What a byte from memory takes as a multiple of one from the outer cache: 3 on Zen 3, 4 on Zen 4.
 constexpr double kMemoryPrice = 4;
@@ -261,9 +350,14 @@ float winograd_error(int unit) { return unit == 2 ? 2 : unit == 4 ? 4 : 16; }
 
 float winograd_bf16_error(int unit) { return unit == 2 ? 2 : 5; }
 
-Winograd make_winograd(const ConvShape& shape, int unit, Isa isa, bool blocked, const ConvBf16Table* words) {
-  Winograd w{
-      .shape = shape, .unit = unit, .blocked = blocked, .table = &channel_lanes_table(isa), .words = words};
+Winograd make_winograd(const ConvShape& shape, int unit, Isa isa, bool blocked, const ConvBf16Table* words,
+                       const BlockedBf16Table* bf16_images) {
+  Winograd w{.shape = shape,
+             .unit = unit,
+             .blocked = blocked,
+             .table = &channel_lanes_table(isa),
+             .words = words,
+             .bf16_images = bf16_images};
   w.across = ceil_div(shape.ow, unit);
   w.down = ceil_div(shape.oh, unit);
   w.block = best_block(w);
@@ -317,8 +411,9 @@ int64_t winograd_workspace_bytes(const Winograd& w, int threads) {
   return threads * thread_floats(w) * kFloatBytes;
 }
 
-void run_winograd(const Winograd& w, const float* x, const float* weights, const Epilogue& e, float* y,
-                  int threads, std::byte* workspace) {
+namespace {
+void run_images(const Winograd& w, const Images& images, const float* weights, const Epilogue& e, int threads,
+                std::byte* workspace) {
   if (w.tiles() == 0 || w.shape.m == 0) return;
   // By tiles as long as each thread has a full register block; what is left of the threads by panels, which
   // transforms the inputs anew for every share: two hundredths of a layer with 256 channels.
@@ -327,10 +422,21 @@ void run_winograd(const Winograd& w, const float* x, const float* weights, const
   base::parallel_for(by_tiles * by_panels, threads, [&](int64_t share) {
     const int64_t t = share % by_tiles;
     const int64_t q = share / by_tiles;
-    Worker worker(w, x, weights, e, y, workspace + share * thread_floats(w) * kFloatBytes);
+    Worker worker(w, images, weights, e, workspace + share * thread_floats(w) * kFloatBytes);
     worker.run(w.tiles() * t / by_tiles, w.tiles() * (t + 1) / by_tiles, panels(w) * q / by_panels,
                panels(w) * (q + 1) / by_panels);
   });
+}
+}  // namespace
+
+void run_winograd(const Winograd& w, const float* x, const float* weights, const Epilogue& e, float* y,
+                  int threads, std::byte* workspace) {
+  run_images(w, {.x = x, .y = y}, weights, e, threads, workspace);
+}
+
+void run_winograd_bf16(const Winograd& w, const uint16_t* x, const float* weights, const Epilogue& e,
+                       const uint16_t* residual, uint16_t* y, int threads, std::byte* workspace) {
+  run_images(w, {.x16 = x, .residual16 = residual, .y16 = y}, weights, e, threads, workspace);
 }
 
 }  // namespace walle::kernels

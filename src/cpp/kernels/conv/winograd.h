@@ -4,6 +4,7 @@
 // Immutable after make_winograd; run_winograd may be called from any thread with a workspace of its own.
 #pragma once
 
+#include "kernels/blocked_bf16/blocked_bf16_table.h"
 #include "kernels/conv/channel_lanes.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv_bf16/conv_bf16_table.h"
@@ -35,15 +36,16 @@ struct Winograd {
   bool blocked =
       false;  // image, result and residual lie in blocks of channels (kernels/blocked), not in rows
   const ChannelLanesTable* table = nullptr;
-  const ConvBf16Table* words = nullptr;  // products in bfloat16, of as many lanes
-  int64_t across = 0, down = 0;          // tiles of an image
-  int64_t block = 0;                     // tiles transformed at once
+  const ConvBf16Table* words = nullptr;           // products in bfloat16, of as many lanes
+  const BlockedBf16Table* bf16_images = nullptr;  // then, of images in bfloat16, in blocks
+  int64_t across = 0, down = 0;                   // tiles of an image
+  int64_t block = 0;                              // tiles transformed at once
 
   int64_t tiles() const { return shape.n * across * down; }
 };
 
 Winograd make_winograd(const ConvShape& shape, int unit, Isa isa, bool blocked = false,
-                       const ConvBf16Table* words = nullptr);
+                       const ConvBf16Table* words = nullptr, const BlockedBf16Table* bf16_images = nullptr);
 
 // What a run does, for the search. Lanes that hold nothing and rows of a register block that are missing
 // count as the work they are.
@@ -65,5 +67,8 @@ int64_t winograd_workspace_bytes(const Winograd& w, int threads);
 // epilogue.row_bias.
 void run_winograd(const Winograd& w, const float* x, const float* weights, const Epilogue& epilogue, float* y,
                   int threads, std::byte* workspace);
+// The same of images in bfloat16; epilogue.residual is not looked at.
+void run_winograd_bf16(const Winograd& w, const uint16_t* x, const float* weights, const Epilogue& epilogue,
+                       const uint16_t* residual, uint16_t* y, int threads, std::byte* workspace);
 
 }  // namespace walle::kernels

@@ -1,5 +1,6 @@
 // Convolution whose products are of bfloat16 and whose sums are float32: dense in one group or in groups of
-// whole vectors. Reads float32 in blocks of 16 channels or in rows, writes float32 in blocks.
+// whole vectors. Reads float32 in rows or in blocks of 16 channels, or bfloat16 in such blocks; writes either
+// in blocks, and adds a residual of what it writes.
 //
 // Both operands are rounded half to even, so a product is off by 4e-3 of itself at most; denormal numbers
 // count as zero. A NaN or an infinity stays within the outputs whose windows meet it. Depthwise windows are
@@ -24,10 +25,13 @@ const Variant<ConvBf16Table>* conv_bf16_form(base::Capabilities usable);
 
 bool conv_bf16_fits(const ConvShape& shape);
 
+enum class ConvBf16Image : uint8_t { rows, blocks, bf16_blocks };
+
 struct ConvBf16 {
   ConvShape shape;  // where one row of pixels is as good, the image as such a row
   const ConvBf16Table* table = nullptr;
-  bool from_rows = false;    // x is [n, c, h, w] as tensors have it
+  ConvBf16Image image = ConvBf16Image::blocks;
+  bool in_place = false;     // tiles read the image itself
   bool flat = false;         // that row
   bool by_panels = false;    // threads share output channels and not pixels
   int64_t row = 1, col = 1;  // steps between rows and columns of the image that are copied
@@ -45,13 +49,13 @@ struct ConvBf16 {
   int64_t all_blocks() const { return blocks * shape.groups; }
 };
 
-ConvBf16 make_conv_bf16(const ConvShape& shape, const ConvBf16Table& table, bool from_rows);
+ConvBf16 make_conv_bf16(const ConvShape& shape, const ConvBf16Table& table, ConvBf16Image image);
 
 // What a run does, for the search: arithmetic with the lanes that hold nothing, and register tiles.
 struct ConvBf16Work {
   double flops = 0;
   double tiles = 0;
-  double rounded = 0;  // floats that become words
+  double rounded = 0;  // floats that become words, words that are copied by half
 };
 ConvBf16Work conv_bf16_work(const ConvBf16& conv);
 
@@ -59,10 +63,20 @@ ConvBf16Work conv_bf16_work(const ConvBf16& conv);
 int64_t conv_bf16_packed_words(const ConvBf16& conv);
 void pack_conv_bf16(const ConvBf16& conv, const float* weights, const float* bias, uint32_t* out);
 
-// `tail.residual` has the result's layout and shape; `workspace` holds conv_bf16_workspace_bytes, 64-byte
-// aligned.
+// An image of float32, or one of bfloat16 where the convolution was made for that; a result of either. A
+// residual has the result's layout, shape and dtype.
+struct ConvBf16Run {
+  const float* x = nullptr;
+  const uint16_t* x16 = nullptr;
+  const uint32_t* packed = nullptr;
+  BlockedTail tail;
+  float* y = nullptr;
+  uint16_t* y16 = nullptr;
+  const uint16_t* residual16 = nullptr;
+};
+
+// `workspace` holds conv_bf16_workspace_bytes, 64-byte aligned.
 int64_t conv_bf16_workspace_bytes(const ConvBf16& conv, int threads);
-void run_conv_bf16(const ConvBf16& conv, const float* x, const uint32_t* packed, const BlockedTail& tail,
-                   float* y, int threads, std::byte* workspace);
+void run_conv_bf16(const ConvBf16& conv, const ConvBf16Run& run, int threads, std::byte* workspace);
 
 }  // namespace walle::kernels

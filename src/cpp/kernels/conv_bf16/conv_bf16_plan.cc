@@ -48,8 +48,8 @@ bool conv_bf16_fits(const ConvShape& s) {
   return s.groups == 1 || (s.c / s.groups % kBlock == 0 && s.m / s.groups % kBlock == 0);
 }
 
-ConvBf16 make_conv_bf16(const ConvShape& shape, const ConvBf16Table& table, bool from_rows) {
-  ConvBf16 c{.shape = shape, .table = &table, .from_rows = from_rows, .tap = {}};
+ConvBf16 make_conv_bf16(const ConvShape& shape, const ConvBf16Table& table, ConvBf16Image image) {
+  ConvBf16 c{.shape = shape, .table = &table, .image = image, .tap = {}};
   ConvShape& s = c.shape;
   c.flat = is_flat(s);
   if (c.flat) {
@@ -63,9 +63,11 @@ ConvBf16 make_conv_bf16(const ConvShape& shape, const ConvBf16Table& table, bool
   c.blocks = blocks_of(inputs);
   c.words = ceil_div(inputs, int64_t{2});
   // Of rows with few channels no word is made of nothing.
-  c.of_block = from_rows ? std::min(c.words, kBlockWords) : kBlockWords;
+  c.of_block = image == ConvBf16Image::rows ? std::min(c.words, kBlockWords) : kBlockWords;
   c.row_words = met(s.ow, s.sw / c.col, s.kw, s.dw) * c.of_block;
   c.outputs = s.groups == 1 || s.m / s.groups % c.panel() == 0 ? c.panel() : table.lanes;
+  // The lane behind an odd last channel may hold NaN, which no weight of zero takes away.
+  c.in_place = image == ConvBf16Image::bf16_blocks && c.flat && inputs % 2 == 0;
   set_band(c);
   for (int64_t i = 0; i < s.kh; ++i)
     for (int64_t j = 0; j < s.kw; ++j) c.tap.push_back(i * s.dh * c.row_words + j * s.dw * c.of_block);
@@ -79,9 +81,10 @@ ConvBf16Work conv_bf16_work(const ConvBf16& c) {
   const auto each = static_cast<double>(s.taps() * c.words * 2);
   const int64_t bands = ceil_div(c.flat ? s.ow : s.oh, c.band);
   const int64_t rows = c.flat ? s.ow : bands * band_rows(c) * c.row_words / c.of_block;
+  const double share = c.in_place ? 0 : c.image == ConvBf16Image::bf16_blocks ? 0.5 : 1;
   return {.flops = 2 * pixels * static_cast<double>(blocks_of(s.m) * kBlock) * each,
           .tiles = static_cast<double>(s.n * c.panels() * s.oh * ceil_div(s.ow, int64_t{c.table->rows})),
-          .rounded = static_cast<double>(s.n * rows * c.all_blocks() * c.of_block * 2)};
+          .rounded = share * static_cast<double>(s.n * rows * c.all_blocks() * c.of_block * 2)};
 }
 
 int64_t conv_bf16_packed_words(const ConvBf16& c) { return c.panels() * (c.panel_words() + c.panel()); }

@@ -1,9 +1,9 @@
 // What a form of the convolution in bfloat16 exports. Plain data and function pointers: shared by files of
 // different flags.
 //
-// Images are float32, in blocks of 16 channels (kernels/blocked/blocked_table.h) or in rows, and results are
-// float32 in blocks. What a band of outputs reads is first rounded to words of two neighbouring channels, in
-// blocks again: padding then holds zeros, and tiles meet no edge.
+// Images are float32, in blocks of 16 channels (kernels/blocked/blocked_table.h) or in rows, or bfloat16 in
+// blocks; results are either in blocks. What a band of outputs reads is first rounded to words of two
+// neighbouring channels, in blocks again: padding then holds zeros, and tiles meet no edge.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,8 @@ struct ConvBf16Task {
   float* y = nullptr;
   int64_t y_step = 0, y_vector = 0;  // from pixel to pixel, from a panel's first vector to its second
   BlockedTail tail;                  // residual already where y is
+  uint16_t* y16 = nullptr;           // the result in bfloat16, in the place of y
+  const uint16_t* residual16 = nullptr;
 };
 
 struct ConvBf16Table {

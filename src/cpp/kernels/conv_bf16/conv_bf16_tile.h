@@ -47,6 +47,26 @@ struct NextWords {
   }
 };
 
+// As finish(), of images in bfloat16: what is added is exact, and rounded is the sum.
+template <int M, int V>
+inline __attribute__((always_inline)) void finish_bf16(const ConvBf16Task& t, vf (&acc)[M][V], int64_t at) {
+#pragma GCC unroll 2
+  for (int v = 0; v < V; ++v) {
+    const int64_t from = at + v * t.y_vector;
+    if (t.residual16) {
+#pragma GCC unroll 14
+      for (int i = 0; i < M; ++i) acc[i][v] += load(t.residual16 + from + i * t.y_step);
+    }
+    if (t.tail.activation == Activation::clamp) {
+      const vf low = splat(t.tail.alpha), high = splat(t.tail.beta);
+#pragma GCC unroll 14
+      for (int i = 0; i < M; ++i) acc[i][v] = min_keep_nan(high, max_keep_nan(low, acc[i][v]));
+    }
+#pragma GCC unroll 14
+    for (int i = 0; i < M; ++i) store(t.y16 + from + i * t.y_step, narrowed(acc[i][v]));
+  }
+}
+
 // M pixels from number `first` on.
 template <int M, int V>
 void bf16_tile(const ConvBf16Task& t, int64_t first) {
@@ -82,6 +102,8 @@ void bf16_tile(const ConvBf16Task& t, int64_t first) {
   }
   if constexpr (kPairsOfRows) turn_pairs(acc);
   if (!first_chain) add_chains(acc, sums);
+  if constexpr (V > 1)
+    if (t.y16) return finish_bf16(t, acc, first * t.y_step);
   finish(t, acc, first * t.y_step);
 }
 
@@ -94,9 +116,42 @@ Bf16Tile bf16_tile_for(int64_t pixels) {
   return tiles[pixels - 1];
 }
 
-void dense(const ConvBf16Task& t) {
-  t.narrow ? equal_tiles<1>(t, bf16_tile_for<1>) : equal_tiles<kVectors>(t, bf16_tile_for<kVectors>);
+// Functions are of float32: results that they follow are rounded behind them, from a few tiles' room in the
+// first-level cache. Narrow panels too, one at most of a convolution, so that their tiles have one end: 9 KB.
+template <int V>
+void floats_then_bf16(const ConvBf16Task& t) {
+  constexpr int64_t kMost = kActivatedTiles * kMr;
+  float staged[kMost * V * kLanes];
+  for (int64_t first = 0; first < t.pixels; first += kMost) {
+    const int64_t n = fewer(kMost, t.pixels - first);
+    ConvBf16Task part = t;
+    part.x += first * t.x_step;
+    part.pixels = n;
+    if (first + n < t.pixels) part.next = nullptr;
+    part.y16 = nullptr;
+    part.residual16 = nullptr;
+    part.y = staged;
+    part.y_step = kLanes;
+    part.y_vector = n * kLanes;
+    if (t.residual16) part.tail.residual = staged;
+    const auto each = [&](auto fn) {
+      for (int64_t v = 0; v < V; ++v)
+        for (int64_t i = 0; i < n; ++i)
+          fn(staged + (v * n + i) * kLanes, (first + i) * t.y_step + v * t.y_vector);
+    };
+    if (t.residual16) each([&](float* to, int64_t at) { store(to, load(t.residual16 + at)); });
+    equal_tiles<V>(part, bf16_tile_for<V>);
+    each([&](const float* from, int64_t at) { store(t.y16 + at, narrowed(load(from))); });
+  }
 }
+
+template <int V>
+void panel_of(const ConvBf16Task& t) {
+  const bool staged = t.y16 && (V == 1 || t.tail.activation > Activation::clamp);
+  staged ? floats_then_bf16<V>(t) : equal_tiles<V>(t, bf16_tile_for<V>);
+}
+
+void dense(const ConvBf16Task& t) { t.narrow ? panel_of<1>(t) : panel_of<kVectors>(t); }
 
 // One vector of words, or as many as are left.
 inline void store_words(uint32_t* out, vu words, int64_t n) {

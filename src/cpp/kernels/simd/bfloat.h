@@ -7,12 +7,13 @@
 //   products(acc, a, b)  acc + the products of each lane's two elements
 //   in_order(low, high)  elements of two vectors that follow one another: word i is (x[2i], x[2i + 1])
 //   in_pairs(even, odd)  word i is (even[i], odd[i])
+//   narrowed(x)          elements by themselves
 //   kPairsOfRows         whether two words of two rows are multiplied by those of two columns at once, by
 //   squares(acc, a, b)   acc + {a0 b0, a0 b1, a1 b0, a1 b1}, where a0 is the first two words of a
 #pragma once
 
+#include "kernels/simd/bfloat_image.h"
 #include "kernels/simd/bfloat_of.h"
-#include "kernels/simd/words.h"
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
@@ -37,6 +38,7 @@ inline vu in_pairs(vf even, vf odd) {
   const auto x = reinterpret_cast<uint16x8_t>(in_order(even, odd));
   return reinterpret_cast<vu>(vzip1q_u16(x, vextq_u16(x, x, 4)));
 }
+[[maybe_unused]] inline vb narrowed(vf x) { return reinterpret_cast<vb>(vcvt_bf16_f32(floats(x))); }
 #else
 constexpr bool kPairsOfRows = false;
 
@@ -56,6 +58,10 @@ inline vu in_pairs(vf even, vf odd) {
   return reinterpret_cast<vu>(__builtin_shufflevector(x, x, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22,
                                                       7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
                                                       30, 15, 31));
+}
+
+[[maybe_unused]] inline vb narrowed(vf x) {
+  return reinterpret_cast<vb>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x)));
 }
 #endif
 

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/blocked/blocked_memory.h"
 #include "backends/cpu/cpu_op.h"
+#include "kernels/blocked/blocked_conv.h"
 
 namespace walle::backends::cpu {
 
@@ -29,6 +30,10 @@ extern const CpuOp kBlockedCodeLookup;
 extern const CpuOp kBlockedCodesMean;
 extern const CpuOp kRowsToBlocksConv;  // reads on the host
 extern const CpuOp kRowsToBlocksQuantizedConv;
+
+// Weights of a convolution in float32 with its bias, packed once per model.
+Result<SharedBlock> blocked_conv_weights(const NodeView& node, const kernels::BlockedConv& conv,
+                                         PrepareContext& context);
 
 // Weights and bias, which no convolution of this layout reads from an operand.
 inline constexpr uint32_t kConvConstants = 0b110;

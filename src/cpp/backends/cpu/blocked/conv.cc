@@ -10,6 +10,8 @@
 namespace walle::backends::cpu {
 
 namespace {
+constexpr Bf16Images kFromRows{.from = kernels::ConvBf16Image::rows};
+
 bool has_images(const NodeView& node) {
   return is_image(node.dtype(0), node.shape(0)) && is_image(node.out_dtype(0), node.out_shape(0)) &&
          node.constant(1) && (!node.has(2) || node.constant(2));
@@ -51,7 +53,7 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   for (int unit : kernels::kWinogradUnits)
     if (auto winograd = winograd_candidate(node, shape, unit, *isa, threads, unit, true))
       out.push_back(std::move(*winograd));
-  if (!conv.depthwise) bf16_candidates(node, false, threads, out);
+  if (!conv.depthwise) bf16_candidates(node, {}, threads, out);
 }
 
 void row_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -59,11 +61,13 @@ void row_candidates(const NodeView& node, int threads, std::vector<Candidate>& o
   if (!isa) return;
   const kernels::BlockedConv conv = kernels::make_row_conv(conv_shape(node), *isa);
   out.push_back(blocked_candidate(node, "blocked_from_rows_f32", conv, *isa, threads));
-  bf16_candidates(node, true, threads, out);
+  bf16_candidates(node, kFromRows, threads, out);
 }
 
-Result<SharedBlock> packed_weights(const NodeView& node, const kernels::BlockedConv& conv,
-                                   PrepareContext& context) {
+}  // namespace
+
+Result<SharedBlock> blocked_conv_weights(const NodeView& node, const kernels::BlockedConv& conv,
+                                         PrepareContext& context) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const Tensor& w = *node.constant(1);
   const Tensor* bias = node.has(2) ? node.constant(2) : nullptr;
@@ -80,14 +84,15 @@ Result<SharedBlock> packed_weights(const NodeView& node, const kernels::BlockedC
   return bias ? context.shared({&w, bias}, kind, make) : context.shared({&w}, kind, make);
 }
 
+namespace {
 // A candidate's choice is the unit of Winograd's filtering, or 0.
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c, PrepareContext& context) {
-  if (c.arithmetic == Arithmetic::bfloat16) return bf16_conv_kernel(node, false, c.choice, context);
+  if (c.arithmetic == Arithmetic::bfloat16) return bf16_conv_kernel(node, {}, c.choice, context);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (c.choice) return blocked_winograd_kernel(node, conv_shape(node), c.choice, e, context);
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   auto conv = std::make_shared<const kernels::BlockedConv>(kernels::make_blocked_conv(conv_shape(node), isa));
-  WALLE_ASSIGN(const SharedBlock weights, packed_weights(node, *conv, context));
+  WALLE_ASSIGN(const SharedBlock weights, blocked_conv_weights(node, *conv, context));
   const kernels::BlockedTail tail{.activation = e.activation, .alpha = e.alpha, .beta = e.beta};
   return make_blocked_kernel(
       [=, has_residual = node.has(3)](const HostArgs& a) -> Status {
@@ -102,11 +107,11 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 
 Result<std::unique_ptr<Kernel>> prepare_rows(const NodeView& node, const Candidate& c,
                                              PrepareContext& context) {
-  if (c.arithmetic == Arithmetic::bfloat16) return bf16_conv_kernel(node, true, 0, context);
+  if (c.arithmetic == Arithmetic::bfloat16) return bf16_conv_kernel(node, kFromRows, 0, context);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   auto conv = std::make_shared<const kernels::BlockedConv>(kernels::make_row_conv(conv_shape(node), isa));
-  WALLE_ASSIGN(const SharedBlock weights, packed_weights(node, *conv, context));
+  WALLE_ASSIGN(const SharedBlock weights, blocked_conv_weights(node, *conv, context));
   const kernels::BlockedTail tail{.activation = e.activation, .alpha = e.alpha, .beta = e.beta};
   return make_kernel_between(host_memory(), blocked_memory(), kConvConstants,
                              [=](const HostArgs& a) -> Status {

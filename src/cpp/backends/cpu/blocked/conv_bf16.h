@@ -2,13 +2,24 @@
 #pragma once
 
 #include "backends/cpu/cpu_op.h"
+#include "kernels/conv_bf16/conv_bf16.h"
 
 namespace walle::backends::cpu {
 
+// Where a convolution reads and writes.
+struct Bf16Images {
+  kernels::ConvBf16Image from = kernels::ConvBf16Image::blocks;
+  bool kept = false;  // the result and its residual are bfloat16
+
+  const Memory& source() const;
+  const Memory& memory() const;
+};
+
 // None where the processor has no such products.
-void bf16_candidates(const NodeView& node, bool from_rows, int threads, std::vector<Candidate>& out);
+void bf16_candidates(const NodeView& node, const Bf16Images& images, int threads,
+                     std::vector<Candidate>& out);
 // `unit`: of Winograd's filtering, from blocks alone; or 0.
-Result<std::unique_ptr<Kernel>> bf16_conv_kernel(const NodeView& node, bool from_rows, int unit,
+Result<std::unique_ptr<Kernel>> bf16_conv_kernel(const NodeView& node, const Bf16Images& images, int unit,
                                                  PrepareContext& context);
 
 }  // namespace walle::backends::cpu

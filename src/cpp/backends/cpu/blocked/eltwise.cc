@@ -1,19 +1,21 @@
 // Element-wise operators over blocks of channels: what lies in lanes without a channel is computed too, and
 // stays there.
-#include "kernels/eltwise/eltwise.h"
-#include "backends/cpu/blocked/blocked_op.h"
+#include "backends/cpu/blocked/eltwise.h"
+
 #include "kernels/function_work.h"
 #include "kernels/parallel.h"
 #include "ops/rules/kinds.h"
 
 namespace walle::backends::cpu {
 
-namespace {
 std::optional<UnaryKind> unary_of(const NodeView& node) {
   return ops::unary_kind(node.op().name, node.attrs());
 }
 
-// The kernel of rows, or one as fast, over other lanes: its row of the table holds.
+std::optional<BinaryKind> binary_of(const NodeView& node) {
+  return ops::binary_kind(node.op().name, node.attrs());
+}
+
 Candidate same_work(const NodeView& node, std::string_view name, std::string_view kernel, kernels::Isa isa,
                     int threads) {
   Candidate c = vector_candidate(node, name, isa, threads, 0);
@@ -21,13 +23,51 @@ Candidate same_work(const NodeView& node, std::string_view name, std::string_vie
   return c;
 }
 
-bool supports_unary(const NodeView& node) {
+bool is_blocked_unary(const NodeView& node) {
   const auto kind = unary_of(node);
   UnaryParams params = kind ? ops::unary_params(*kind, node.attrs()) : UnaryParams{};
   return kind && is_image(node.dtype(0), node.shape(0)) && node.out_dtype(0) == DType::float32 &&
          kernels::unary_f32(*kind, *float_isa(node), params);
 }
 
+Part part_of(const NodeView& node, int i) {
+  const Shape& s = node.shape(i);
+  const Shape& y = node.out_shape(0);
+  if (s == y) return Part::whole;
+  if (s.elements() == 1) return Part::number;  // in whatever rank, it comes first
+  if (s.rank() != 4 || s[1] != y[1] || s[2] * s[3] != 1) return Part::other;
+  return s[0] == y[0] ? Part::channels : s[0] == 1 ? Part::shared_channels : Part::other;
+}
+
+std::optional<kernels::BlockedScale> scale_of(BinaryKind kind) {
+  if (kind == BinaryKind::add) return kernels::BlockedScale::add;
+  if (kind == BinaryKind::mul) return kernels::BlockedScale::multiply;
+  if (kind == BinaryKind::sub) return kernels::BlockedScale::subtract;
+  if (kind == BinaryKind::prelu) return kernels::BlockedScale::prelu;
+  return std::nullopt;
+}
+
+int scaled(const NodeView& node) {
+  const auto kind = scale_of(*binary_of(node));
+  const auto lanes = [](Part p) { return p == Part::channels || p == Part::shared_channels; };
+  if (!kind) return -1;
+  if (part_of(node, 0) == Part::whole && lanes(part_of(node, 1))) return 0;
+  const bool turns = *kind == kernels::BlockedScale::add || *kind == kernels::BlockedScale::multiply;
+  return turns && part_of(node, 1) == Part::whole && lanes(part_of(node, 0)) ? 1 : -1;
+}
+
+bool is_blocked_binary(const NodeView& node) {
+  const auto kind = binary_of(node);
+  if (!kind || !node.has(1) || node.dtype(1) != DType::float32 ||
+      !is_image(node.out_dtype(0), node.out_shape(0)) || !kernels::binary_f32(*kind, *float_isa(node)))
+    return false;
+  const auto dense = [&](int i) {
+    return part_of(node, i) == Part::whole || part_of(node, i) == Part::number;
+  };
+  return (dense(0) && dense(1)) || scaled(node) >= 0;
+}
+
+namespace {
 void unary_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   const auto isa = float_isa(node);
   if (!isa) return;
@@ -50,51 +90,6 @@ Result<std::unique_ptr<Kernel>> prepare_unary(const NodeView& node, const Candid
     });
     return {};
   });
-}
-
-// How operand i of a binary operator meets the result.
-enum class Part : uint8_t { whole, number, channels, shared_channels, other };
-
-Part part_of(const NodeView& node, int i) {
-  const Shape& s = node.shape(i);
-  const Shape& y = node.out_shape(0);
-  if (s == y) return Part::whole;
-  if (s.elements() == 1) return Part::number;  // in whatever rank, it comes first
-  if (s.rank() != 4 || s[1] != y[1] || s[2] * s[3] != 1) return Part::other;
-  return s[0] == y[0] ? Part::channels : s[0] == 1 ? Part::shared_channels : Part::other;
-}
-
-std::optional<kernels::BlockedScale> scale_of(BinaryKind kind) {
-  if (kind == BinaryKind::add) return kernels::BlockedScale::add;
-  if (kind == BinaryKind::mul) return kernels::BlockedScale::multiply;
-  if (kind == BinaryKind::sub) return kernels::BlockedScale::subtract;
-  if (kind == BinaryKind::prelu) return kernels::BlockedScale::prelu;
-  return std::nullopt;
-}
-
-std::optional<BinaryKind> binary_of(const NodeView& node) {
-  return ops::binary_kind(node.op().name, node.attrs());
-}
-
-// The whole operand of a scaling, the other one being per channel; -1 where this is none.
-int scaled(const NodeView& node) {
-  const auto kind = scale_of(*binary_of(node));
-  const auto lanes = [](Part p) { return p == Part::channels || p == Part::shared_channels; };
-  if (!kind) return -1;
-  if (part_of(node, 0) == Part::whole && lanes(part_of(node, 1))) return 0;
-  const bool turns = *kind == kernels::BlockedScale::add || *kind == kernels::BlockedScale::multiply;
-  return turns && part_of(node, 1) == Part::whole && lanes(part_of(node, 0)) ? 1 : -1;
-}
-
-bool supports_binary(const NodeView& node) {
-  const auto kind = binary_of(node);
-  if (!kind || !node.has(1) || node.dtype(1) != DType::float32 ||
-      !is_image(node.out_dtype(0), node.out_shape(0)) || !kernels::binary_f32(*kind, *float_isa(node)))
-    return false;
-  const auto dense = [&](int i) {
-    return part_of(node, i) == Part::whole || part_of(node, i) == Part::number;
-  };
-  return (dense(0) && dense(1)) || scaled(node) >= 0;
 }
 
 void binary_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -128,8 +123,10 @@ Result<std::unique_ptr<Kernel>> prepare_binary(const NodeView& node, const Candi
 }  // namespace
 
 extern const CpuOp kBlockedUnary{
-    .op = "Unary", .supports = supports_unary, .candidates = unary_candidates, .prepare = prepare_unary};
-extern const CpuOp kBlockedBinary{
-    .op = "Binary", .supports = supports_binary, .candidates = binary_candidates, .prepare = prepare_binary};
+    .op = "Unary", .supports = is_blocked_unary, .candidates = unary_candidates, .prepare = prepare_unary};
+extern const CpuOp kBlockedBinary{.op = "Binary",
+                                  .supports = is_blocked_binary,
+                                  .candidates = binary_candidates,
+                                  .prepare = prepare_binary};
 
 }  // namespace walle::backends::cpu

@@ -1,5 +1,6 @@
 // MaxPool, AveragePool and means over whole images, over blocks of channels.
 #include "backends/cpu/blocked/blocked_op.h"
+#include "backends/cpu/blocked/image_pools.h"
 #include "backends/cpu/pool_shape.h"
 #include "kernels/codes/codes.h"
 #include "ops/rules/axis.h"
@@ -48,9 +49,9 @@ Result<std::unique_ptr<Kernel>> prepare_pool(const NodeView& node, const Candida
   });
 }
 
-// Whether the node reduces rows and columns and nothing else, and its result is [n, c, 1, 1] or has its
-// bytes.
-bool supports_reduce(const NodeView& node) {
+}  // namespace
+
+bool reduces_pixels(const NodeView& node) {
   const auto kind = tensor::reduce_kind(node.op().name);
   if ((kind != ReduceKind::sum && kind != ReduceKind::mean) || !is_image(node.dtype(0), node.shape(0)) ||
       (node.has(1) && !node.constant(1)))
@@ -67,6 +68,12 @@ bool supports_reduce(const NodeView& node) {
   return node.out_shape(0).rank() == 4 || node.shape(0)[1] % kernels::kBlock == 0;
 }
 
+float image_mean_count(const NodeView& node) {
+  const bool mean = tensor::reduce_kind(node.op().name) == ReduceKind::mean;
+  return mean ? static_cast<float>(blocked_shape(node.shape(0)).pixels) : 1.0f;
+}
+
+namespace {
 void reduce_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
   if (const auto isa = float_isa(node)) {
     out.push_back(vector_candidate(node, "blocked_mean_f32", *isa, threads, 0));
@@ -77,9 +84,7 @@ void reduce_candidates(const NodeView& node, int threads, std::vector<Candidate>
 Result<std::unique_ptr<Kernel>> prepare_reduce(const NodeView& node, const Candidate&, PrepareContext&) {
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   const kernels::BlockedShape shape = blocked_shape(node.shape(0));
-  const bool mean = tensor::reduce_kind(node.op().name) == ReduceKind::mean;
-  // Divided, as in the reference: a factor 1 / count would round twice.
-  const float count = mean ? static_cast<float>(shape.pixels) : 1.0f;
+  const float count = image_mean_count(node);
   return make_blocked_kernel(
       [=, table = &kernels::blocked_table(isa)](const HostArgs& a) -> Status {
         kernels::blocked_mean(*table, shape, count, a.input<float>(0), a.output<float>(0), a.threads);
@@ -94,6 +99,6 @@ extern const CpuOp kBlockedMaxPool{
 extern const CpuOp kBlockedAveragePool{
     .op = "AveragePool", .supports = supports_pool, .candidates = pool_candidates, .prepare = prepare_pool};
 extern const CpuOp kBlockedReduce{
-    .op = "Reduce", .supports = supports_reduce, .candidates = reduce_candidates, .prepare = prepare_reduce};
+    .op = "Reduce", .supports = reduces_pixels, .candidates = reduce_candidates, .prepare = prepare_reduce};
 
 }  // namespace walle::backends::cpu
