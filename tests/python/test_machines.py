@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from commands import run_command, run_python
 from places import ROOT
+from test_random_graphs import grow
 
 import walle_rt
 from walle_rt.bench import zoo
@@ -118,6 +119,22 @@ def test_what_cannot_be_understood_fails_every_session(value: str, says: str) ->
         script, environment={"WALLE_MACHINE": value, "PYTHONPATH": str(Path(__file__).parent)}
     ).stdout
     assert says in printed and "WALLE_MACHINE" in printed and "expected" in printed
+
+
+def test_costs_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x, _ = grow(1)
+
+    def costs() -> str:
+        session = walle_rt.load(model).session(plan_cache="off")
+        session.run({"x": x})
+        return session.explain().costs
+
+    for name in ("phone", "laptop"):
+        monkeypatch.setenv("WALLE_COSTS", name)
+        assert costs() == f"zen4 scaled by {name}"
+    monkeypatch.setenv("WALLE_COSTS", "zen9")
+    with pytest.raises(walle_rt.ArgumentError, match=r"'zen9'.*expected profile, or one of zen4, zen3"):
+        costs()
 
 
 def test_a_machine_has_no_more_than_there_is() -> None:

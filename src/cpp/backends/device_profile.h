@@ -20,7 +20,7 @@ struct Way {
   Transfer out;
 };
 
-// Nanoseconds, each the least of several measurements. All are positive.
+// Nanoseconds, each the least of several measurements. All are positive but for those that may be 0.
 struct DeviceProfile {
   std::string isa;     // of the vector kernels that were measured
   double flop = 0;     // one operation of a matrix product in registers, of one thread
@@ -29,8 +29,12 @@ struct DeviceProfile {
   double l2_byte = 0;
   double l3_byte = 0;
   double memory_byte = 0;
+  // As flop, of a product of bfloat16: processors differ most in it. Beside float32's it takes half on Zen 4
+  // and twice on Sapphire Rapids, which lets one vdpbf16ps begin in two cycles and four vfmadd. May be
+  // 0: not measured, or the processor has none.
+  double bf16_flop = 0;
   // Of a device with a queue and a memory of its own; none of the host.
-  double launch = 0;  // of a kernel, beside its work; only this may be 0
+  double launch = 0;  // of a kernel, beside its work; may be 0
   std::vector<Way> ways;
 };
 

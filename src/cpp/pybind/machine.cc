@@ -28,6 +28,7 @@ py::dict machine_profile() {
   out["l2_byte"] = p.l2_byte;
   out["l3_byte"] = p.l3_byte;
   out["memory_byte"] = p.memory_byte;
+  out["bf16_flop"] = p.bf16_flop;
   return out;
 }
 

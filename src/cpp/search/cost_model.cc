@@ -73,6 +73,14 @@ std::array<double, kPriced> ratios(const DeviceProfile& fitted, const DeviceProf
   return out;
 }
 
+// Beside a set, at a rate of its own where both machines' are known.
+std::array<double, kPriced> bf16_ratios(const DeviceProfile& fitted, const DeviceProfile& here) {
+  std::array<double, kPriced> out = ratios(fitted, here, true);
+  if (fitted.bf16_flop > 0 && here.bf16_flop > 0)
+    out[at(Quantity::flop)] = out[at(Quantity::tails)] = here.bf16_flop / fitted.bf16_flop;
+  return out;
+}
+
 void scale(CostRow& row, const std::array<double, kPriced>& by) {
   for (size_t i = 0; i < by.size(); ++i) row.ns[i] *= by[i];
 }
@@ -94,7 +102,7 @@ void add_neon_bf16(const CostTable& table, const DeviceProfile& machine, std::ve
     if (r.isa != "avx512_bf16") continue;
     CostRow& mine = out.emplace_back(r);
     mine.isa = "neon_bf16";
-    scale(mine, ratios(*set, machine, true));
+    scale(mine, bf16_ratios(*set, machine));
   }
 }
 }  // namespace
@@ -114,6 +122,7 @@ CostModel::CostModel(const CostTable& table, const DeviceProfile& machine, std::
   const DeviceProfile& fitted = nearest(table, machine);
   const auto plain = ratios(fitted, machine, false);
   const auto vectors = ratios(fitted, machine, true);
+  const auto bf16 = bf16_ratios(fitted, machine);
   for (const CostRow& r : table.rows) {
     // Rows of other sets would be another machine's: with WALLE_CPU another profile is measured. What stands
     // beside a set (avx512_vnni, avx512_bf16) has no profile, and its rows are for whoever can run it.
@@ -121,7 +130,7 @@ CostModel::CostModel(const CostTable& table, const DeviceProfile& machine, std::
         std::ranges::find(table.profiles, r.isa, &DeviceProfile::isa) != table.profiles.end();
     if (of_a_set && r.isa != fitted.isa) continue;
     CostRow& mine = rows_.emplace_back(r);
-    scale(mine, r.isa.empty() ? plain : vectors);
+    scale(mine, r.isa.empty() ? plain : r.isa.ends_with("_bf16") ? bf16 : vectors);
     if (r.isa == fitted.isa) mine.isa = isa_;
   }
   add_neon_bf16(table, machine, rows_);

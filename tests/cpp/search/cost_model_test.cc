@@ -1,6 +1,7 @@
 // Features to time: what is added, what is shared, what no table knows, and another machine's figures.
 #include "search/cost_model.h"
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -90,6 +91,29 @@ TEST(CostModel, ScalesRowsOfWhatStandsBesideASet) {
   const CostModel model(with, here);
   EXPECT_DOUBLE_EQ(model.ms(features("wide_dot", Quantity::flop, 1e6)), 1);
   EXPECT_LT(model.ms(features("narrow", Quantity::flop, 1e6)), 1) << "a vector kernel that nobody knows";
+}
+
+// Nothing follows from what the set beside it does.
+TEST(CostModel, ScalesProductsOfBfloat16ByTheirOwnRate) {
+  CostTable with = table();
+  with.rows.push_back({"k", "wide_bf16", {0.5}});
+  DeviceProfile here = table().profiles[0];
+  here.flop = 2;
+  EXPECT_DOUBLE_EQ(CostModel(with, here).ms(features("wide_bf16", Quantity::flop, 1e6)), 1) << "not measured";
+  here.bf16_flop = 8;
+  EXPECT_DOUBLE_EQ(CostModel(with, here).ms(features("wide_bf16", Quantity::flop, 1e6)), 1) << "not fitted";
+  with.profiles[0].bf16_flop = 0.5;
+  EXPECT_DOUBLE_EQ(CostModel(with, here).ms(features("wide_bf16", Quantity::flop, 1e6)), 8);
+  EXPECT_DOUBLE_EQ(CostModel(with, here).ms(features("wide", Quantity::flop, 1e6)), 2);
+}
+
+// A table with rows of such products says at which rate they were fitted.
+TEST(CostTables, SayTheRateOfBfloat16) {
+  for (const CostTable& t : cost_tables()) {
+    const bool rows = std::ranges::any_of(t.rows, [](const CostRow& r) { return r.isa.ends_with("_bf16"); });
+    EXPECT_EQ(rows, std::ranges::any_of(t.profiles, [](const DeviceProfile& p) { return p.bf16_flop > 0; }))
+        << t.name;
+  }
 }
 
 TEST(CostModel, FingerprintTellsModelsApart) {

@@ -74,6 +74,14 @@ TEST(MachineCosts, FiguresMustBePositive) {
     bad.l2_byte = wrong;
     EXPECT_FALSE(decode_profile("m", encode_profile("m", bad))) << wrong;
   }
+  // Of what not every processor has, 0 is a figure.
+  for (const double rate : {0.0, 0.5, -1.0, std::numeric_limits<double>::infinity()}) {
+    DeviceProfile other = good;
+    other.bf16_flop = rate;
+    const auto decoded = decode_profile("m", encode_profile("m", other));
+    ASSERT_EQ(decoded.has_value(), rate == 0 || rate == 0.5) << rate;
+    if (decoded) EXPECT_EQ(decoded->bf16_flop, rate);
+  }
 }
 
 TEST(MachineCosts, ADiskThatCannotBeWrittenIsNoError) {

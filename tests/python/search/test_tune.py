@@ -139,7 +139,7 @@ def test_the_command_writes_a_table(tmp_path: Path) -> None:
     text = table.read_text()
     assert text.startswith("// Written by `walle tune fit`: ")
     assert re.search(r'^WALLE_COST_TABLE\("here", "[^"]*"\)$', text, re.MULTILINE)
-    assert re.search(rf'^WALLE_COST_PROFILE\("{target}"(, [0-9.e+-]+){{6}}\)$', text, re.MULTILINE)
+    assert re.search(rf'^WALLE_COST_PROFILE\("{target}"(, [0-9.e+-]+){{7}}\)$', text, re.MULTILINE)
     rows = re.findall(r'^WALLE_COST_ROW\("([^"]*)", "([^"]*)"(?:,\s+[0-9.e+-]+){8}\)', text, re.MULTILINE)
     assert len(rows) == len(found["kernels"])
 

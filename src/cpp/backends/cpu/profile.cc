@@ -13,6 +13,7 @@
 #include "base/copy.h"
 #include "base/cpu_features.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm_bf16/bf16.h"
 
 namespace walle::backends::cpu {
 
@@ -52,6 +53,30 @@ double flop_ns(kernels::Isa isa) {
   g.c_row = kSide;
   const double ns =
       least_ns([&] { kernels::run_gemm(table, g, 1, host_memory().pointer(workspace->handle())); });
+  return ns / (2.0 * kSide * kSide * kSide);
+}
+
+// The same by the form that multiplies bfloat16; 0 where the processor has none.
+double bf16_flop_ns() {
+  constexpr int64_t kSide = 192;
+  const auto usable = kernels::usable_capabilities();
+  const kernels::Variant<kernels::Bf16Table>* form = usable.ok() ? kernels::bf16_form(*usable) : nullptr;
+  if (!form) return 0;
+  const kernels::Bf16Table& table = *form->table;
+  std::vector<float> a(kSide * kSide, 0.5F), c(kSide * kSide);
+  std::vector<uint32_t> b(static_cast<size_t>(kernels::bf16_packed_b_words(table, kSide, kSide)));
+  auto workspace =
+      Block::allocate(host_memory(), kernels::bf16_workspace_bytes(table, kSide, kSide, kSide, true, 1));
+  if (!workspace.ok()) return 0;
+  kernels::Bf16Gemm g;
+  g.m = g.n = g.k = kSide;
+  g.a = g.b = {a.data(), kSide, 1};
+  kernels::pack_bf16_b_rows(table, g.b, 0, kSide, kSide, kSide, b.data());
+  g.packed_b = b.data();
+  g.c = c.data();
+  g.c_row = kSide;
+  const double ns =
+      least_ns([&] { kernels::run_bf16_gemm(table, g, 1, host_memory().pointer(workspace->handle())); });
   return ns / (2.0 * kSide * kSide * kSide);
 }
 
@@ -116,6 +141,7 @@ std::optional<DeviceProfile> measure_profile() {
   DeviceProfile out;
   out.isa = isa_name(*isa);
   out.flop = flop_ns(*isa);
+  out.bf16_flop = bf16_flop_ns();
   out.step = step_ns();
   // Well inside each level, and at least four times the one before.
   out.l1_byte = byte_ns(cpu.l1_bytes / 2);

@@ -89,6 +89,7 @@ class _Profile(TypedDict):
     l2_byte: float
     l3_byte: float
     memory_byte: float
+    bf16_flop: float  # 0 without such products
 
 class _Operator(TypedDict):
     name: str

@@ -10,7 +10,7 @@ from pathlib import Path
 from .. import _core
 from .fit import PRICED, Fit, Quality
 
-_PROFILE = ("flop", "step", "l1_byte", "l2_byte", "l3_byte", "memory_byte")
+_PROFILE = ("flop", "step", "l1_byte", "l2_byte", "l3_byte", "memory_byte", "bf16_flop")
 _COLUMNS = 110  # of a line of our sources
 
 
