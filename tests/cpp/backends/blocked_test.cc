@@ -69,7 +69,7 @@ TEST(Bf16Memory, KeepsImagesInHalfOfTheBytes) {
 }
 
 TEST(Bf16Memory, RoundsWhatComesIn) {
-  if (!bf16_form_here()) GTEST_SKIP() << "this processor has no AVX512_BF16";
+  if (!bf16_form_here()) GTEST_SKIP() << "images of bfloat16 need a machine that has it";
   Bf16Memory& m = bf16_memory();
   for (const Shape& shape : {Shape{2, 20, 3, 5}, Shape{1, 32, 1, 1}, Shape{7, 5}, Shape{}}) {
     std::vector<float> x(static_cast<size_t>(shape.elements())), y(x.size(), -1);

@@ -89,9 +89,9 @@ inline __attribute__((always_inline)) void add_chains(vf (&acc)[M][V], const flo
 }
 
 // Equal tiles: 16 pixels as 8 + 8 keep the multiply-adds busy, 14 + 2 would wait for latency.
-template <int V, class Task>
+template <int V, int Most = kMr, class Task>
 void equal_tiles(const Task& d, void (*(*tile_of)(int64_t))(const Task&, int64_t)) {
-  const int64_t tiles = (d.pixels + kMr - 1) / kMr;
+  const int64_t tiles = (d.pixels + Most - 1) / Most;
   int64_t done = 0;
   for (int64_t i = 0; i < tiles; ++i) {
     const int64_t from = d.pixels * i / tiles;

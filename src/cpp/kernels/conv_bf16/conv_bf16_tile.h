@@ -109,11 +109,27 @@ void bf16_tile(const ConvBf16Task& t, int64_t first) {
 
 using Bf16Tile = void (*)(const ConvBf16Task&, int64_t);
 
+// Of a narrow panel, one at most of a convolution, tiles of eight pixels at most: eight sums hide the
+// latency, and those of nine to fourteen were 14 KB.
+template <int V>
+constexpr int kMostPixels = V == 1 && kMr > 8 ? 8 : kMr;
+
 template <int V>
 Bf16Tile bf16_tile_for(int64_t pixels) {
-  static constexpr Bf16Tile tiles[] = {WALLE_TILES(bf16_tile, V)};
-  static_assert(sizeof tiles / sizeof tiles[0] == static_cast<unsigned long>(kMr));
-  return tiles[pixels - 1];
+  if constexpr (kMostPixels<V> == 8) {
+    static constexpr Bf16Tile tiles[] = {WALLE_TILES_6(bf16_tile, V), bf16_tile<7, V>, bf16_tile<8, V>};
+    static_assert(sizeof tiles / sizeof tiles[0] == 8);
+    return tiles[pixels - 1];
+  } else {
+    static constexpr Bf16Tile tiles[] = {WALLE_TILES(bf16_tile, V)};
+    static_assert(sizeof tiles / sizeof tiles[0] == static_cast<unsigned long>(kMr));
+    return tiles[pixels - 1];
+  }
+}
+
+template <int V>
+void bf16_tiles(const ConvBf16Task& t) {
+  equal_tiles<V, kMostPixels<V>>(t, bf16_tile_for<V>);
 }
 
 // Functions are of float32: results that they follow are rounded behind them, from a few tiles' room in the
@@ -140,7 +156,7 @@ void floats_then_bf16(const ConvBf16Task& t) {
           fn(staged + (v * n + i) * kLanes, (first + i) * t.y_step + v * t.y_vector);
     };
     if (t.residual16) each([&](float* to, int64_t at) { store(to, load(t.residual16 + at)); });
-    equal_tiles<V>(part, bf16_tile_for<V>);
+    bf16_tiles<V>(part);
     each([&](const float* from, int64_t at) { store(t.y16 + at, narrowed(load(from))); });
   }
 }
@@ -148,7 +164,7 @@ void floats_then_bf16(const ConvBf16Task& t) {
 template <int V>
 void panel_of(const ConvBf16Task& t) {
   const bool staged = t.y16 && (V == 1 || t.tail.activation > Activation::clamp);
-  staged ? floats_then_bf16<V>(t) : equal_tiles<V>(t, bf16_tile_for<V>);
+  staged ? floats_then_bf16<V>(t) : bf16_tiles<V>(t);
 }
 
 void dense(const ConvBf16Task& t) { t.narrow ? panel_of<1>(t) : panel_of<kVectors>(t); }

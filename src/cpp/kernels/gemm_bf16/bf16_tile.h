@@ -206,10 +206,13 @@ using Tile = void (*)(const Bf16Block&, const uint32_t*, Ahead&, float*);
 void block(const Bf16Block& t) {
   if (t.cols > kNr) return row(t);
   static constexpr Tile wide[] = {WALLE_TILES(tile, 2)};
-  static constexpr Tile narrow[] = {WALLE_TILES(tile, 1)};
-  const Tile* const tiles = t.cols > kLanes ? wide : narrow;
+  // Of the last panel alone: eight sums hide the latency, and taller ones were 7 KB.
+  static constexpr Tile narrow[] = {WALLE_TILES_6(tile, 1), tile<7, 1>, tile<8, 1>};
+  const bool is_wide = t.cols > kLanes;
+  const Tile* const tiles = is_wide ? wide : narrow;
+  const int64_t most = is_wide || kMr < 8 ? kMr : 8;
   alignas(64) float sums[kMr * kNr];
-  const int64_t count = (t.rows + kMr - 1) / kMr;
+  const int64_t count = (t.rows + most - 1) / most;
   Ahead ahead{t.ahead, t.ahead ? (kLook * kNr / kLineWords + count - 1) / count : 0};
   // Of one height, or two: 128 rows are eight tiles of 13 and two of 12, because one of 2 rows would wait for
   // its own sums.
