@@ -184,6 +184,7 @@ tuf-conformance: configure
 	@tools/setup.sh tuf
 	cmake --build build/release --target walle-tuf
 	.venv-tuf/bin/python tests/conformance/tuf/run.py
+	.venv-tuf/bin/python tests/conformance/tuf/run.py --alone
 
 # Models as exporters write them, beside onnxruntime; each exporter's packages live in a venv of their own.
 exporters: engine

@@ -8,6 +8,7 @@ if(NOT WALLE_JSON_INCLUDE)
     "WALLE_JSON_INCLUDE to the folder above nlohmann/. Headers alone: nothing is linked.")
 endif()
 walle_room(link SMALL USES store base SCHEMAS package plan report)
+target_link_libraries(walle_link PRIVATE walle_sodium)
 # g++ makes copies of members of std::string and the like for callers that pass less, one set in each file:
 # 17 KB of what the linker would otherwise keep once.
 target_compile_options(walle_link PRIVATE $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-fno-ipa-sra>)

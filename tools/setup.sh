@@ -99,7 +99,8 @@ base() {
   if command -v apt-get >/dev/null; then
     apt_install g++ make git ccache python3 libgtest-dev zlib1g-dev binutils ca-certificates
     apt_install libpng16-16 libturbojpeg0 # what ImageDecoder looks for at run time
-    apt_install libssl3 tzdata            # what encrypted logs, signatures and time zones look for
+    apt_install libssl3 tzdata            # what TLS, foreign signatures and time zones look for
+    apt_install libsodium-dev             # for builds that cannot have its source (cmake/sodium.cmake)
     apt_install nlohmann-json3-dev        # headers every build needs: link/ reads signed metadata
     broker
   fi

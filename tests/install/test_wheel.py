@@ -134,7 +134,7 @@ def test_brings_the_vm_and_its_licence(wheel: Path, clean: Path, tmp_path: Path)
 CONSUMER = Path(__file__).parent / "consumer"
 PACKAGE = ["walle-config.cmake", "walle-config-version.cmake"]
 PACKAGE += ["walle_targets.cmake", "walle_targets-release.cmake"]
-BROUGHT = {"walle_rt/lib/libwalle.so"}
+BROUGHT = {"walle_rt/lib/libwalle.so", "walle_rt/lib/LICENSE.libsodium"}
 BROUGHT |= {f"walle_rt/include/walle/{name}" for name in ("walle.h", "walle.hpp", "vm.h", "device.h")}
 BROUGHT |= {f"walle_rt/lib/cmake/walle/{name}" for name in PACKAGE}
 

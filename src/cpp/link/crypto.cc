@@ -44,7 +44,7 @@ bool from_base64(std::string_view text, std::string& out) {
 }  // namespace
 
 Result<std::string> digest_hex(const Crypto& crypto, DigestKind kind, std::string_view bytes) {
-  WALLE_ASSIGN(const std::unique_ptr<Digest> digest, crypto.digest(kind));
+  const std::unique_ptr<Digest> digest = crypto.digest(kind);
   WALLE_TRY(digest->add(bytes));
   WALLE_ASSIGN(const std::string raw, digest->finish());
   return to_hex(raw);

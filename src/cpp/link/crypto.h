@@ -1,5 +1,5 @@
-// Crypto: digests and signatures, by the system's libcrypto. The seam behind which another library would
-// stand: nothing else of link/ knows OpenSSL.
+// Crypto: digests and signatures. The seam behind which libraries stand: nothing else of link/ knows whose
+// they are.
 //
 // Thread-safe; a Digest belongs to one thread.
 #pragma once
@@ -35,10 +35,12 @@ class Digest {
 class Crypto {
  public:
   virtual ~Crypto() = default;
-  // A resource error with the remedy where no libcrypto is installed.
+  // SHA-2 and Ed25519 everywhere; RSA and ECDSA where OpenSSL's libcrypto is installed.
   static Result<const Crypto*> system();
 
-  virtual Result<std::unique_ptr<Digest>> digest(DigestKind kind) const = 0;
+  virtual std::unique_ptr<Digest> digest(DigestKind kind) const = 0;
+  // Whether signatures of this scheme can be verified on this machine; not those of unknown ones.
+  virtual bool can_verify(Scheme scheme) const = 0;
   // Whether the key's owner signed exactly these bytes. False, too, for a key that is none of its scheme: on
   // another curve, RSA below 2048 or above 8192 bits, damaged.
   virtual bool verify(const PublicKey& key, std::string_view message, std::string_view signature) const = 0;

@@ -1,4 +1,7 @@
-// OpenSSL: libcrypto's functions as Crypto. For tests; everybody else asks Crypto::system().
+// Openssl: signatures by RSA and ECDSA, as the system's libcrypto verifies them. What of it is used is the
+// same in OpenSSL 1.1 and 3. For crypto_system.cc.
+//
+// Thread-safe.
 #pragma once
 
 #include <memory>
@@ -7,7 +10,26 @@
 
 namespace walle::link {
 
-// `library` as dlopen() gave it, or null: a resource error that says how to install it.
-Result<std::unique_ptr<Crypto>> openssl_crypto(void* library);
+class Openssl {
+ public:
+  // `library` as dlopen() gave it. Null where that is null or lacks a function.
+  static std::unique_ptr<Openssl> find(void* library);
+  ~Openssl();
+
+  // As Crypto::verify(); false for Ed25519 keys.
+  bool verify(const PublicKey& key, std::string_view message, std::string_view signature) const;
+
+ private:
+  struct Functions;
+  explicit Openssl(std::unique_ptr<const Functions> functions);
+
+  // Null for a key that is not what its scheme says: libcrypto would take any curve and any size.
+  void* open(const PublicKey& key) const;
+  void* read(std::string_view der) const;
+  bool verify(void* context, void* opened, Scheme scheme, std::string_view message,
+              std::string_view signature) const;
+
+  const std::unique_ptr<const Functions> f_;
+};
 
 }  // namespace walle::link

@@ -42,6 +42,10 @@ class SealedEnv final : public Env {
   std::shared_ptr<base::Aead> aead_;
 };
 
+// The key with the cipher that the files of `dir` were sealed with; where there are none yet, with that of
+// new ones. Whether it is their key says check_key().
+Result<std::shared_ptr<base::Aead>> open_aead(Env& env, const std::string& dir, std::string_view key);
+
 // Whether the files of `dir` were sealed with this key (nullptr: with none), by a note in two copies that is
 // made where `dir` is still empty and `writing`. An error for another key, a missing one, or one too many.
 Status check_key(Env& env, const std::string& dir, base::Aead* aead, bool writing, bool empty);

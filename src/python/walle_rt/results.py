@@ -152,7 +152,7 @@ class ResultStore(ResultTables):
 
         Args:
             directory: the folder.
-            key: 32 bytes that seal every file (AES-256-GCM); none: nothing is sealed.
+            key: 32 bytes that seal every file (XChaCha20-Poly1305); none: nothing is sealed.
             journal_bytes: of the ring that holds rows until they are in segments; an append takes at most a
                 quarter of it.
 

@@ -1,6 +1,7 @@
 // A log with a key: nothing of its events is in plain sight, and another key changes nothing.
 #include <map>
 
+#include "store/sealed_env.h"
 #include "stream/small_log.h"
 
 namespace walle::stream {
@@ -18,11 +19,6 @@ EventLogOptions sealed(char fill = 'k') {
 
 class SealedLog : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto aead = base::Aead::open(std::string(base::kKeyBytes, 'k'));
-    if (!aead.ok()) GTEST_SKIP() << aead.error().message();
-  }
-
   // Segments, a journal, a reader, something erased.
   void write() {
     auto log = open_log(env_, sealed());
@@ -127,25 +123,31 @@ TEST_F(SealedLog, EveryFailingOperationLosesNothing) {
   }
 }
 
-TEST(Aead, KeysOfAnotherSizeAreRefused) {
-  const auto aead = base::Aead::open("short");
-  ASSERT_FALSE(aead.ok());
-  EXPECT_NE(aead.error().message().find("32 bytes"), std::string::npos);
+// Files in plain sight say which cipher sealed them.
+size_t files_that_begin_with(const std::map<std::string, std::string>& files, std::string_view magic) {
+  return static_cast<size_t>(
+      std::ranges::count_if(files, [&](const auto& file) { return file.second.starts_with(magic); }));
 }
 
-// A test vector of NIST's GCM specification (test case 16 has other bound bytes; this one is case 13): the
-// sealed form is nonce, ciphertext, tag.
-TEST(Aead, OpensWhatTheStandardSealed) {
-  const auto aead = base::Aead::open(std::string(base::kKeyBytes, '\0'));
-  if (!aead.ok()) GTEST_SKIP() << aead.error().message();
-  const unsigned char tag[] = {0x53, 0x0f, 0x8a, 0xfb, 0xc7, 0x45, 0x36, 0xb9,
-                               0xa9, 0x63, 0xb4, 0xf1, 0xc4, 0xcb, 0x73, 0x8b};
-  const std::string sealed =
-      std::string(base::kNonceBytes, '\0') + std::string(reinterpret_cast<const char*>(tag), sizeof tag);
-  std::string plain = "?";
-  EXPECT_TRUE((*aead)->unseal(sealed, "", plain));
-  EXPECT_TRUE(plain.empty());
-  EXPECT_FALSE((*aead)->unseal(sealed, "x", plain));
+TEST_F(SealedLog, NewOnesNeedNoLibrary) {
+  write();
+  EXPECT_GT(files_that_begin_with(contents(), "WALSEAL2"), 4u);
+  EXPECT_EQ(files_that_begin_with(contents(), "WALSEAL1"), 0u);
+}
+
+TEST_F(SealedLog, ThoseOfBeforeKeepTheirCipher) {
+  const auto aes = base::Aead::open(sealed().key, base::Cipher::aes_256_gcm);
+  if (!aes.ok()) GTEST_SKIP() << "no libcrypto is installed";
+  ASSERT_TRUE(env_.make_dirs(kDir).ok());
+  ASSERT_TRUE(store::check_key(env_, kDir, aes->get(), true, true).ok());
+  write();
+  EXPECT_GT(files_that_begin_with(contents(), "WALSEAL1"), 4u);
+  EXPECT_EQ(files_that_begin_with(contents(), "WALSEAL2"), 0u);
+  auto log = open_log(env_, sealed());
+  fill(*log, env_, 3, kCanary);
+  EXPECT_EQ(numbers(*log).size(), 54u);
+  EXPECT_TRUE(losses(*log).empty());
+  for (const auto& [name, bytes] : contents()) EXPECT_EQ(bytes.find(kCanary), std::string::npos) << name;
 }
 
 }  // namespace

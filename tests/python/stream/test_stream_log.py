@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import struct
+import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from commands import run_python, run_walle
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from walle_rt.errors import ArgumentError, ResourceError
 from walle_rt.stream import Batch, Catalog, ColumnType, Graph, Sensitivity, aggregate
 from walle_rt.stream._log import EventLog
 from walle_rt.stream._record import record, replay_into
 from walle_rt.stream._triggers import TriggerSet
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fault"))
+from seal import crc32c
 
 T0 = 1_700_000_000_000_000
 SECOND, MINUTE, HOUR = 1_000_000, 60_000_000, 3_600_000_000
@@ -282,11 +288,7 @@ KEY = bytes(range(32))
 def test_a_key_seals_everything(tmp_path: Path) -> None:
     """Canary: with a key, a value is in plain sight in no file at all."""
     canary = "xCANARYx8261"
-    try:
-        log = EventLog(tmp_path, marks().page(canary), key=KEY)
-    except ResourceError as error:
-        pytest.skip(f"no libcrypto (apt-get install libssl3): {error}")
-    with log:
+    with EventLog(tmp_path, marks().page(canary), key=KEY) as log:
         for n in range(1, 41):
             log.append("mark", canary, {"n": n, "who": canary})
             if n == 20:
@@ -311,24 +313,66 @@ def test_a_key_seals_everything(tmp_path: Path) -> None:
         assert len(list(log.read())) == 40
 
 
-def test_without_libcrypto_a_key_is_an_error(tmp_path: Path) -> None:
+def without_libcrypto(scratch: Path) -> dict[str, str]:
     """A loader that finds no libcrypto: a process whose dlopen is told to look into an empty one."""
-    empty = tmp_path / "libcrypto.so.3"
-    empty.write_bytes(b"")
-    (tmp_path / "libcrypto.so.1.1").write_bytes(b"")
+    scratch.mkdir()
+    for name in ("libcrypto.so.3", "libcrypto.so.1.1"):
+        (scratch / name).write_bytes(b"")
+    return {"LD_LIBRARY_PATH": str(scratch)}
+
+
+def test_a_key_needs_no_libcrypto(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    program = f"""
+        from walle_rt.stream import Catalog
+        from walle_rt.stream._log import EventLog
+        for n in range(2):
+            with EventLog({str(folder)!r}, Catalog().declare("mark"), key={KEY!r}) as log:
+                log.append("mark")
+                log.compact()
+                assert len(list(log.read())) == n + 1
+        """
+    run_python(program, environment=without_libcrypto(tmp_path / "none"))
+    assert folder.joinpath("catalog.walc").read_bytes().startswith(b"WALSEAL2")
+    with EventLog(folder, key=KEY) as log:
+        assert len(list(log.read())) == 2
+
+
+def note_of_before(folder: Path) -> None:
+    """The note of a folder whose files are sealed with AES-256-GCM, as the page of the format has it."""
+    known, nonce = b"walle_rt log key", bytes(12)
+    content = nonce + AESGCM(KEY).encrypt(nonce, known, known)
+    body = struct.pack("<Q4sI", 1, b"KEYC", len(content)) + content
+    folder.mkdir()
+    for name in ("key.walk", "key.walk.mirror"):
+        (folder / name).write_bytes(b"WALMIRR1" + struct.pack("<I", crc32c(body)) + body)
+
+
+def test_a_log_of_before_keeps_its_cipher(tmp_path: Path) -> None:
+    """AES-256-GCM is libcrypto's: without it such a log is an error that says so, and stays as it was."""
+    folder = tmp_path / "log"
+    note_of_before(folder)
+    with EventLog(folder, Catalog().declare("mark"), key=KEY) as log:
+        log.append("mark")
+        log.compact()
+    assert folder.joinpath("catalog.walc").read_bytes().startswith(b"WALSEAL1")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     run_python(
         f"""
         from walle_rt.errors import ResourceError
         from walle_rt.stream._log import EventLog
         try:
-            EventLog({str(tmp_path / "log")!r}, key=bytes(32))
+            EventLog({str(folder)!r}, key={KEY!r})
         except ResourceError as error:
-            assert "install OpenSSL" in str(error), error
+            assert "AES-256-GCM" in str(error) and "install OpenSSL" in str(error), error
         else:
             raise SystemExit("opened")
         """,
-        environment={"LD_LIBRARY_PATH": str(tmp_path)},
+        environment=without_libcrypto(tmp_path / "none"),
     )
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    with EventLog(folder, key=KEY) as log:
+        assert len(list(log.read())) == 1
 
 
 def test_damage_to_any_file_goes_never_unseen() -> None:

@@ -92,7 +92,7 @@ Error Commits::bad_rows(const store::TableRows& r) const {
 template <class Write>
 Result<uint64_t> Commits::place(size_t size, std::string_view task, std::unique_lock<std::mutex>& lock,
                                 Write&& write) {
-  const size_t most = size + (sealed_ ? base::kSealBytes : 0);
+  const size_t most = size + (sealed_ ? sealed_->aead().added_bytes() : 0);
   if (most > journal_->max_payload()) return too_large(most, journal_->max_payload(), task);
   bool waited = false;
   while (!journal_->reserve(most)) {

@@ -23,7 +23,7 @@ Error unfit(const link::Package& package, Text given, Text expected, Text next) 
 
 Result<std::string> sha256(std::string_view bytes) {
   WALLE_ASSIGN(const link::Crypto* crypto, link::Crypto::system());
-  WALLE_ASSIGN(const std::unique_ptr<link::Digest> digest, crypto->digest(link::DigestKind::sha256));
+  const std::unique_ptr<link::Digest> digest = crypto->digest(link::DigestKind::sha256);
   for (size_t at = 0; at < bytes.size(); at += kDigestStep)
     WALLE_TRY(digest->add(bytes.substr(at, kDigestStep)));
   return digest->finish();

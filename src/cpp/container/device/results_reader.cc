@@ -10,7 +10,7 @@ Result<std::unique_ptr<ResultsReader>> ResultsReader::open(Env& env, const std::
                                                            const std::string& key) {
   std::unique_ptr<store::SealedEnv> sealed;
   if (!key.empty()) {
-    WALLE_ASSIGN(auto aead, base::Aead::open(key));
+    WALLE_ASSIGN(auto aead, store::open_aead(env, dir, key));
     sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
   }
   if (env.file_size(dir + kCommitsState) < 0 && env.file_size(dir + kCommitsState + ".mirror") < 0)

@@ -52,7 +52,7 @@ class BlobFolder::Arrival {
   }
   Status sync() { return at_ == safe_ ? Status() : map_->sync(safe_, at_ - safe_); }
   Result<bool> holds() {
-    WALLE_ASSIGN(const std::unique_ptr<Digest> digest, folder_.crypto_->digest(DigestKind::sha256));
+    const std::unique_ptr<Digest> digest = folder_.crypto_->digest(DigestKind::sha256);
     WALLE_TRY(digest->add(base::as_text(map_->bytes())));
     WALLE_ASSIGN(const std::string raw, digest->finish());
     return to_hex(raw) == blob_.digest;

@@ -35,7 +35,7 @@ struct FoundTarget {
 
 class Updater {
  public:
-  // An error where there is no root that can be believed, or no libcrypto. Asks nothing of the network.
+  // An error where there is no root that can be believed. Asks nothing of the network.
   static Result<std::unique_ptr<Updater>> open(Env& env, Transport& transport, UpdaterOptions options);
   // Puts a first root into `folder`; an error where it is not signed by its own keys.
   static Status init(Env& env, const std::string& folder, std::string_view root);

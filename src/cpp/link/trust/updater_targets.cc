@@ -42,12 +42,8 @@ class TargetCheck {
     TargetCheck out(found);
     const Hashes& hashes = found.target.hashes;
     if (hashes.empty()) return untrue("digests of unknown kinds alone", "sha256 or sha512", found);
-    if (!hashes.sha256.empty()) {
-      WALLE_ASSIGN(out.sha256_, crypto.digest(DigestKind::sha256));
-    }
-    if (!hashes.sha512.empty()) {
-      WALLE_ASSIGN(out.sha512_, crypto.digest(DigestKind::sha512));
-    }
+    if (!hashes.sha256.empty()) out.sha256_ = crypto.digest(DigestKind::sha256);
+    if (!hashes.sha512.empty()) out.sha512_ = crypto.digest(DigestKind::sha512);
     return out;
   }
 

@@ -19,13 +19,19 @@ Status check_digest(const Crypto& crypto, DigestKind kind, std::string_view byte
 Status check_signatures(const Crypto& crypto, const Document& document, const Keys& keys,
                         const RoleKeys& role) {
   int64_t good = 0;
+  int64_t foreign = 0;  // by keys that nothing on this machine can use
   for (const Signature& signature : document.signatures) {
     if (std::ranges::find(role.keyids, signature.keyid) == role.keyids.end()) continue;
     const auto key = keys.find(signature.keyid);
     if (key == keys.end()) continue;
     if (crypto.verify(key->second, document.canonical, signature.bytes) && ++good == role.threshold)
       return {};
+    foreign += key->second.scheme != Scheme::unknown && !crypto.can_verify(key->second.scheme);
   }
+  if (foreign)
+    return network_error({good, " good signatures and ", foreign, " by RSA or ECDSA keys"},
+                         {"at least ", role.threshold, " that this machine can verify"}, document.where,
+                         "install OpenSSL (Debian: libssl3), or sign with Ed25519 keys");
   return malformed({good, " good signatures of ", document.signatures.size()},
                    {"at least ", role.threshold, " of the role's ", role.keyids.size(), " keys"},
                    document.where);

@@ -70,7 +70,7 @@ Result<std::unique_ptr<EgressGate>> EgressGate::open(Env& env, const std::string
   std::unique_ptr<store::SealedEnv> sealed;
   std::shared_ptr<base::Aead> aead;
   if (!key.empty()) {
-    WALLE_ASSIGN(aead, base::Aead::open(key));
+    WALLE_ASSIGN(aead, store::open_aead(env, dir, key));
     sealed = std::make_unique<store::SealedEnv>(env, aead);
   }
   WALLE_TRY(env.make_dirs(dir));

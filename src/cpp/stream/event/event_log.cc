@@ -198,7 +198,7 @@ Result<Event> EventLog::append(Event e, bool durable) {
   const EventDecl& decl = catalog_.events()[e.event];
   // With the own time that the event may turn out to have. Two reasons to refuse, told apart: an event that
   // will never fit, and a journal that is full for now.
-  const size_t most = least + kOwnTimeBytes + (sealed_ ? base::kSealBytes : 0);
+  const size_t most = least + kOwnTimeBytes + (sealed_ ? sealed_->aead().added_bytes() : 0);
   if (!journal_->reserve(most)) {
     if (most > journal_->max_payload())
       return argument_error(

@@ -45,7 +45,7 @@ struct EventLogOptions {
   // Times are those of a recording: the device's clock has no say in which events are late (kTimeLate is the
   // caller's then).
   bool recorded_times = false;
-  // 32 bytes with which everything but numbers, sizes and times of files is sealed (AES-256-GCM); empty:
+  // 32 bytes with which everything but numbers, sizes and times of files is sealed (base/aead.h); empty:
   // nothing is. A log keeps the choice it began with.
   std::string key;
 };

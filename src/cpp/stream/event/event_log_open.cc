@@ -34,7 +34,7 @@ Result<std::unique_ptr<EventLog>> EventLog::open(Env& env, const std::string& di
   base::watch_for_forks();
   std::unique_ptr<store::SealedEnv> sealed;
   if (!options.key.empty()) {
-    WALLE_ASSIGN(auto aead, base::Aead::open(options.key));
+    WALLE_ASSIGN(auto aead, store::open_aead(env, dir, options.key));
     sealed = std::make_unique<store::SealedEnv>(env, std::move(aead));
     options.key.clear();
   }

@@ -34,7 +34,7 @@ Result<std::unique_ptr<Processor>> Processor::open(Env& env, const std::string& 
 Status Processor::Parts::open(Catalog catalog) {
   Env* files = &below;
   if (!options.log.key.empty()) {
-    WALLE_ASSIGN(auto aead, base::Aead::open(options.log.key));
+    WALLE_ASSIGN(auto aead, store::open_aead(below, dir + "/log", options.log.key));
     sealed = std::make_unique<store::SealedEnv>(below, std::move(aead));
     files = sealed.get();
   }

@@ -327,7 +327,7 @@ class Device:
         Raises:
             TaskError: the manifest is damaged or for another VM, a file is missing, damaged or another one,
                 or the task is none that can be installed; the message says which.
-            ResourceError: the disk is full, or there is no libcrypto to verify with.
+            ResourceError: the disk is full.
         """
         return self._native.install_package(bytes(manifest), fspath(blobs))
 

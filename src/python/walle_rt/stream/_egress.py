@@ -89,12 +89,12 @@ class EgressGate:
 
         Args:
             directory: the folder of ledger and state.
-            key: 32 bytes that seal both (AES-256-GCM); None: nothing is sealed. A ledger keeps the choice it
-                began with.
+            key: 32 bytes that seal both (XChaCha20-Poly1305); None: nothing is sealed. A ledger keeps the
+                choice it began with.
 
         Raises:
             ArgumentError: another key than the ledger was sealed with.
-            ResourceError: somebody else has it open, or no libcrypto is installed.
+            ResourceError: somebody else has it open.
         """
         self._gate: _core.stream.EgressGate | None = _core.stream.EgressGate.open(
             fspath(directory), key or b""

@@ -126,9 +126,9 @@ class EventLog:
             catalogue is used.
         recorded_times: times given are those of a recording, and the device's clock does not say which events
             are late.
-        key: 32 bytes with which everything that the log writes down of its events is sealed (AES-256-GCM of
-            OpenSSL's libcrypto, which must be installed). A log keeps the choice it began with. Whoever loses
-            the key has lost the log.
+        key: 32 bytes with which everything that the log writes down of its events is sealed
+            (XChaCha20-Poly1305; a log that began with AES-256-GCM keeps it and needs OpenSSL's libcrypto).
+            A log keeps the choice it began with. Whoever loses the key has lost the log.
 
     Raises:
         ArgumentError: the catalogue contradicts the stored one, or a size is out of bounds.

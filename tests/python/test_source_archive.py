@@ -1,25 +1,23 @@
-"""Unpacking CPython's archive, with and without the extraction filters that Debian 12's Python lacks."""
+"""Unpacking archives of source, with and without the extraction filters that Debian 12's Python lacks."""
 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-TOOL = Path(__file__).resolve().parents[3] / "tools" / "vm" / "fetch_cpython.py"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+import source_archive
+from fetch_libsodium import LIBSODIUM
 
 
 @pytest.fixture(params=["filters", "no filters"])
 def fetch(request: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    spec = importlib.util.spec_from_file_location("fetch_cpython", TOOL)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     if request.param == "no filters":
         extractall = tarfile.TarFile.extractall
 
@@ -28,7 +26,7 @@ def fetch(request: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
         monkeypatch.delattr(tarfile, "data_filter", raising=False)
         monkeypatch.setattr(tarfile.TarFile, "extractall", plain)
-    return module
+    return source_archive
 
 
 def archive(*members: tuple[str, bytes, str]) -> tarfile.TarFile:
@@ -74,3 +72,21 @@ def test_absolute_names_stay_below_the_folder(fetch: Any, tmp_path: Path) -> Non
     with contextlib.suppress(tarfile.TarError):
         fetch.unpack(archive((f"{tmp_path}/outside", tarfile.REGTYPE, "x")), inner)
     assert not (tmp_path / "outside").exists()
+
+
+def test_libsodium_is_where_debian_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its makers' own address is none of them, so there is a mirror where apt names none."""
+    monkeypatch.setattr(source_archive, "debian_mirrors", lambda: [])
+    [address] = LIBSODIUM.sources()
+    assert address.endswith("/pool/main/libs/libsodium/libsodium_1.0.18.orig.tar.gz")
+
+
+def test_another_archive_of_libsodium_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "libsodium.tar.gz"
+    wrong.write_bytes(b"not the archive")
+    monkeypatch.setenv(LIBSODIUM.variable, str(wrong))
+    assert LIBSODIUM.find(tmp_path) is None
+    assert "WALLE_LIBSODIUM_TARBALL" in capsys.readouterr().err
+    assert "is not the expected archive" in LIBSODIUM.where(tmp_path)
