@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "capi/app_stream.h"
 #include "capi/device_handle.h"
 #include "capi/guard.h"
 #include "container/device/in_callback.h"
@@ -129,13 +130,15 @@ std::string broker_of(const walle::link::Identity& identity) {
 
 }  // namespace
 
-Status Connection::open_tunnel(const container::Device& device, const std::string& broker, bool moves) {
+Status Connection::open_tunnel(const container::Device& device, const std::string& broker, bool moves,
+                               std::unique_ptr<walle::link::ByteStream> stream) {
   if (broker.empty()) return {};
   const walle::link::Identity& identity = cloud->identity();
   WALLE_ASSIGN(const auto open, device.core("walle_device_connect"));
   container::DeviceTunnelOptions options;
   options.broker = broker;
   options.tunnel.device = identity.device();
+  options.stream = std::move(stream);
   options.files = {.authorities = identity.authorities_file(),
                    .certificate = identity.certificate_file(),
                    .key = identity.key_file(),
@@ -160,6 +163,7 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
     };
     if (device->connection()) return twice();
     WALLE_ASSIGN(const walle_cloud_options_t given, options_of(options));
+    WALLE_ASSIGN(std::unique_ptr<walle::link::ByteStream> stream, walle::capi::app_stream(given.stream));
     std::unique_ptr<walle::link::Transport> transport;
     if (given.http) {
       transport = std::make_unique<CallbackTransport>(given.http, given.http_user);
@@ -181,7 +185,7 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
                                                                     std::move(transport), std::move(made)));
     WALLE_TRY(connection->open_tunnel(*device->device,
                                       given.broker ? given.broker : broker_of(connection->cloud->identity()),
-                                      given.broker == nullptr));
+                                      given.broker == nullptr, std::move(stream)));
     if (!device->set_connection(connection)) return twice();
     return {};
   });

@@ -13,7 +13,9 @@ namespace walle::capi {
 struct Connection {
   // Errors: see DeviceTunnel::open. `broker` empty: no tunnel. `moves`: the server may name another one
   // later.
-  Status open_tunnel(const container::Device& device, const std::string& broker, bool moves);
+  // `stream`: the app's own; nullptr: OpenSSL's TLS.
+  Status open_tunnel(const container::Device& device, const std::string& broker, bool moves,
+                     std::unique_ptr<link::ByteStream> stream);
   void stop() {
     if (tunnel) tunnel->stop();
     cloud->stop();

@@ -1,6 +1,7 @@
 /* An application whose device follows a server, over an HTTP stack of its own: `consumer_cloud VM_LIBRARY
- * FOLDER URL ROOT CODE`. Without arguments: checks that wrong calls are refused. Prints one line per promise
- * kept. */
+ * FOLDER URL ROOT CODE`, and with `BROKER PORT` behind it a tunnel to that broker, over a stream of its own:
+ * what does its TLS listens on PORT. Without arguments: checks that wrong calls are refused. Prints one line
+ * per promise kept. */
 #define _POSIX_C_SOURCE 200112L
 #include <netdb.h>
 #include <stdio.h>
@@ -324,7 +325,109 @@ static void tries_a_tunnel(walle_device_t* device, const walle_cloud_options_t* 
   promise(fine(walle_device_disconnect(device, &error), &error), "both end");
 }
 
-static void lives(char** arguments) {
+/* ---- the app's stream: a socket to the process beside it that does TLS ---- */
+
+typedef struct stream_t {
+  const char* port;
+  int connects, closes, cancels, refusals;
+} stream_t;
+
+typedef struct connection_t {
+  int socket;
+} connection_t;
+
+static void* stream_connect(void* user, const walle_stream_peer_t* peer, char* why, size_t why_bytes) {
+  stream_t* stream = (stream_t*)user;
+  stack_t beside = {"127.0.0.1", NULL, 0, 0, 0, 0};
+  connection_t* made;
+  char text[4096], answer = 'n';
+  int to, n;
+  ++stream->connects;
+  if (stream->refusals > 0) {
+    --stream->refusals;
+    snprintf(why, why_bytes, "the platform says no to %s", peer->host);
+    return NULL;
+  }
+  beside.port = stream->port;
+  to = dial(&beside);
+  if (to < 0) return NULL;
+  n = snprintf(text, sizeof(text), "%s\n%u\n%s\n%s\n%s\n", peer->host, (unsigned)peer->port,
+               peer->authorities, peer->certificate, peer->key);
+  if (!send_all(to, text, (size_t)n) || recv(to, &answer, 1, 0) != 1 || answer != 'y') {
+    close(to);
+    return NULL;
+  }
+  made = (connection_t*)malloc(sizeof(*made));
+  made->socket = to;
+  return made;
+}
+
+static int64_t stream_read(void* user, void* connection, void* to, size_t size) {
+  (void)user;
+  return recv(((connection_t*)connection)->socket, to, size > 3 ? 3 : size, 0); /* short reads */
+}
+
+static int64_t stream_write(void* user, void* connection, const void* bytes, size_t size) {
+  (void)user;
+  return send(((connection_t*)connection)->socket, bytes, size, MSG_NOSIGNAL);
+}
+
+static void stream_cancel(void* user, void* connection) {
+  ++((stream_t*)user)->cancels;
+  if (connection) shutdown(((connection_t*)connection)->socket, SHUT_RDWR);
+}
+
+static void stream_close(void* user, void* connection) {
+  ++((stream_t*)user)->closes;
+  close(((connection_t*)connection)->socket);
+  free(connection);
+}
+
+/* Until the tunnel is in that state, at most 20 s. */
+static int tunnel_is(walle_device_t* device, const char* wanted, walle_cloud_state_t* state) {
+  walle_error_t error;
+  int i;
+  for (i = 0; i < 1000; ++i) {
+    state->struct_size = sizeof(*state);
+    if (!fine(walle_device_cloud(device, state, &error), &error)) return 0;
+    if (strcmp(state->tunnel, wanted) == 0) return 1;
+    sleep_ms(20);
+  }
+  printf("        %s: %s\n", state->tunnel, state->tunnel_error);
+  return 0;
+}
+
+static void tunnels_by_itself(walle_device_t* device, const walle_cloud_options_t* good, const char* broker,
+                              const char* port) {
+  walle_error_t error;
+  walle_cloud_state_t state;
+  walle_cloud_options_t options = *good;
+  walle_stream_t stream;
+  stream_t seen = {port, 0, 0, 0, 1};
+  memset(&state, 0, sizeof(state));
+  memset(&stream, 0, sizeof(stream));
+  options.enrol_code = NULL;
+  options.broker = broker;
+  options.stream = &stream;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "struct_size"),
+          "a stream has a size");
+  stream.struct_size = sizeof(stream);
+  stream.user = &seen;
+  stream.connect = stream_connect;
+  stream.read = stream_read;
+  stream.write = stream_write;
+  stream.close = stream_close;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "cancel"),
+          "and all of its functions");
+  stream.cancel = stream_cancel;
+  promise(fine(walle_device_connect(device, &options, &error), &error) && tunnel_is(device, "online", &state),
+          "the tunnel opens over the app's stream");
+  promise(seen.connects == 2 && seen.closes == 0, "at the second time: the first one was refused");
+  promise(fine(walle_device_disconnect(device, &error), &error), "it ends");
+  promise(seen.closes == 1 && seen.cancels >= 1, "and closes what it opened");
+}
+
+static void lives(int count, char** arguments) {
   static char root[65536];
   walle_error_t error;
   walle_device_options_t options;
@@ -367,6 +470,7 @@ static void lives(char** arguments) {
               refused(walle_device_header(device, text, &error), WALLE_ARGUMENT, &error, "not connected"),
           "and tells nothing");
   tries_a_tunnel(device, &cloud);
+  if (count == 8) tunnels_by_itself(device, &cloud, arguments[6], arguments[7]);
   cloud.enrol_code = NULL;
   promise(fine(walle_device_connect(device, &cloud, &error), &error), "it follows again, without a code");
   promise(fine(walle_device_close(device, &error), &error), "closing ends that");
@@ -377,8 +481,8 @@ static void lives(char** arguments) {
 }
 
 int main(int count, char** arguments) {
-  if (count == 6) {
-    lives(arguments);
+  if (count == 6 || count == 8) {
+    lives(count, arguments);
   } else {
     refuses_null();
     tells_who_it_is();

@@ -1,5 +1,7 @@
 #include "container/link/device_tunnel.h"
 
+#include "link/tunnel/tls_socket.h"
+
 namespace walle::container {
 
 Result<std::unique_ptr<DeviceTunnel>> DeviceTunnel::open(Env& env, const Device& device,
@@ -9,7 +11,12 @@ Result<std::unique_ptr<DeviceTunnel>> DeviceTunnel::open(Env& env, const Device&
   Line& line = *out->line_;
   listener.answers = &line.answers;
   WALLE_ASSIGN(link::BrokerAddress address, link::parse_broker(options.broker));
-  WALLE_ASSIGN(line.socket, link::TlsSocket::make(env, std::move(address), std::move(options.files)));
+  if (options.stream) {
+    line.socket = std::make_unique<link::StreamSocket>(env, std::move(options.stream), std::move(address),
+                                                       std::move(options.files));
+  } else {
+    WALLE_ASSIGN(line.socket, link::TlsSocket::make(env, std::move(address), std::move(options.files)));
+  }
   WALLE_ASSIGN(line.tunnel, link::Tunnel::make(env, line.source, *line.socket, std::move(options.tunnel),
                                                std::move(listener)));
   WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, device.core("tunnel"));

@@ -10,7 +10,7 @@
 
 #include "container/link/answer_store.h"
 #include "container/link/outbox_source.h"
-#include "link/tunnel/tls_socket.h"
+#include "link/tunnel/stream_socket.h"
 #include "link/tunnel/tunnel.h"
 
 namespace walle::container {
@@ -18,6 +18,7 @@ namespace walle::container {
 struct DeviceTunnelOptions {
   std::string broker;  // mqtts://host:port
   link::TlsFiles files;
+  std::unique_ptr<link::ByteStream> stream;  // the app's own; nullptr: OpenSSL's TLS
   link::TunnelOptions tunnel;
   AnswerStore::OnAnswer on_answer;  // none: answers are in the tables alone
 };
@@ -25,7 +26,7 @@ struct DeviceTunnelOptions {
 class DeviceTunnel {
  public:
   // Connects on a thread of its own when it returns. Errors: a bad address or id, files that cannot be read,
-  // no libssl on this machine, a closed device.
+  // no libssl on this machine where no stream is given, a closed device.
   static Result<std::unique_ptr<DeviceTunnel>> open(Env& env, const Device& device,
                                                     DeviceTunnelOptions options,
                                                     link::TunnelListener listener = {});
@@ -47,7 +48,7 @@ class DeviceTunnel {
 
     OutboxSource source;
     AnswerStore answers;
-    std::unique_ptr<link::TlsSocket> socket;
+    std::unique_ptr<link::Socket> socket;
     std::unique_ptr<link::Tunnel> tunnel;
     std::mutex lock;     // of rings
     bool rings = false;  // commits wake the tunnel

@@ -353,6 +353,41 @@ typedef struct walle_http_request_t {
 typedef int (*walle_http_t)(void* user, const walle_http_request_t* request, walle_http_sink_t take,
                             void* sink);
 
+/* The other end of a stream, and what TLS believes and shows: files of PEM in the device's folder. */
+typedef struct walle_stream_peer_t {
+  size_t struct_size;
+  const char* host; /* whose name or address the peer's certificate must have */
+  uint32_t port;
+  uint32_t timeout_ms;     /* connect() returns within it */
+  const char* authorities; /* who must have signed the peer's certificate: these and nobody else */
+  const char* certificate; /* the device's own, and its key: the peer asks for them */
+  const char* key;
+} walle_stream_peer_t;
+
+/* A connection over the app's own TLS 1.3 (Conscrypt, Network.framework, a socket that something else
+ * protects), for the tunnel. `user` and the functions must last until the device is disconnected or closed,
+ * which waits for the calls under way; there is one connection at a time.
+ *
+ * Threads: connect and close come from one thread. read comes from a second and write from a third, at the
+ * same time; both may block as long as they like. cancel comes from any, also while the others run. In all of
+ * them walle_device_close, walle_device_disconnect and walle_device_wait are WALLE_ARGUMENT. */
+typedef struct walle_stream_t {
+  size_t struct_size;
+  void* user;
+  /* A connection, authenticated; NULL: none, and `why`, of why_bytes with the zero, may say why. */
+  void* (*connect)(void* user, const walle_stream_peer_t* peer, char* why, size_t why_bytes);
+  /* Waits for a byte at least and returns how many it put into `to`; 0: the peer has closed; negative:
+   * broken. */
+  int64_t (*read)(void* user, void* connection, void* to, size_t size);
+  /* Waits until a byte at least is taken and returns how many were; 0 or negative: broken. */
+  int64_t (*write)(void* user, void* connection, const void* bytes, size_t size);
+  /* Makes a read and a write under way, and later ones, return soon, with whatever. With NULL: a connect
+   * under way, which then returns NULL; an app that cannot do that lets it run into its timeout. */
+  void (*cancel)(void* user, void* connection);
+  /* Once, behind the last call of a connection: it may be freed. */
+  void (*close)(void* user, void* connection);
+} walle_stream_t;
+
 /* Set struct_size to sizeof(walle_cloud_options_t); zero is the default where one is named. */
 typedef struct walle_cloud_options_t {
   size_t struct_size;
@@ -374,6 +409,7 @@ typedef struct walle_cloud_options_t {
       plain_enrolment; /* not 0: the code may go to another machine over http://, where others can read it */
   const char* broker;  /* of the tunnel, "mqtts://host:port"; NULL: the one that the server named when the
                           device enrolled, "": no tunnel */
+  const walle_stream_t* stream; /* what carries the tunnel, copied; NULL: the system's OpenSSL */
 } walle_cloud_options_t;
 
 /* Follows a server, whose plans decide from now on which tasks run here; a thread pulls at once and when

@@ -1,5 +1,5 @@
-// Socket: the seam to the network: one connection at a time, of bytes in order. TlsSocket on a device, an
-// in-memory broker of a test.
+// Socket: the seam to the network: one connection at a time, of bytes in order. TlsSocket on a device, or
+// StreamSocket over the app's own TLS; an in-memory broker of a test.
 //
 // Nothing of it blocks but open() and wait(). One thread uses it; wake() and interrupt() are for any other.
 #pragma once
@@ -12,6 +12,13 @@
 #include "base/status.h"
 
 namespace walle::link {
+
+struct SocketCounts {  // since it was made
+  uint64_t opened = 0, resumed = 0;
+  uint64_t sent_bytes = 0, received_bytes = 0;  // of TCP; of a stream of the app's, before its TLS
+  uint64_t handshake_bytes = 0;                 // of those, both ways
+  int64_t handshake_us = 0;                     // of the newest
+};
 
 class Socket {
  public:
@@ -30,6 +37,8 @@ class Socket {
   virtual void wake() = 0;
   // Ends an open() under way with an error, and every later one: somebody wants to stop.
   virtual void interrupt() = 0;
+  // From any thread.
+  virtual SocketCounts counts() const { return {}; }
 };
 
 }  // namespace walle::link

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <limits>
 
@@ -20,7 +19,6 @@ namespace walle::link {
 namespace {
 // What is encrypted and not yet taken by the kernel: behind it, send() takes nothing.
 constexpr size_t kMostSealed = size_t{64} << 10;
-constexpr size_t kMostAddressBytes = 512;
 // Of the kernel's buffer. Left to itself it grows to megabytes, and what lies there is neither sent nor can
 // be taken back when the network is slow.
 constexpr int kSendBuffer = 256 << 10;
@@ -28,11 +26,6 @@ constexpr int kSendBuffer = 256 << 10;
 #ifndef MSG_NOSIGNAL
 constexpr int MSG_NOSIGNAL = 0;  // Apple: SO_NOSIGPIPE below
 #endif
-
-Error bad_address(Text url) {
-  return argument_error({"'", url, "'"}, "mqtts://host:port", "the broker's address",
-                        "take the address that the server printed; without TLS there is no tunnel");
-}
 
 void make_ready(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
@@ -49,34 +42,6 @@ void set_options(int fd) {
 #endif
 }
 }  // namespace
-
-Result<BrokerAddress> parse_broker(std::string_view url) {
-  std::string_view rest = url;
-  if (const size_t scheme = rest.find("://"); scheme != rest.npos) {
-    if (rest.substr(0, scheme) != "mqtts") return bad_address(url);
-    rest.remove_prefix(scheme + 3);
-  }
-  if (rest.ends_with('/')) rest.remove_suffix(1);
-  BrokerAddress out;
-  size_t colon = rest.rfind(':');
-  if (rest.starts_with('[')) {
-    const size_t end = rest.find(']');
-    if (end == rest.npos) return bad_address(url);
-    out.host = rest.substr(1, end - 1);
-    colon = end + 1 < rest.size() ? end + 1 : rest.npos;
-    if (colon != rest.npos && rest[colon] != ':') return bad_address(url);
-  } else {
-    out.host = rest.substr(0, colon);
-  }
-  if (colon != rest.npos) {
-    const std::string_view port = rest.substr(colon + 1);
-    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), out.port);
-    if (error != std::errc() || end != port.data() + port.size() || out.port == 0) return bad_address(url);
-  }
-  if (out.host.empty() || out.host.size() > 253 || out.host.find_first_of("/@?# :") != std::string::npos)
-    if (!rest.starts_with('[') || out.host.empty()) return bad_address(url);
-  return out;
-}
 
 Result<std::unique_ptr<TlsSocket>> TlsSocket::make(Env& env, BrokerAddress address, TlsFiles files) {
   std::unique_ptr<TlsSocket> out(new TlsSocket(env, std::move(address)));
@@ -102,10 +67,7 @@ Status TlsSocket::open(int64_t timeout_us) {
     // What cannot be read yet is no reason to give up a certificate that may still count.
     if (anew.ok()) context_ = std::move(anew).value();
   }
-  if (!moved_.empty() && env_.file_size(moved_) > 0) {
-    WALLE_ASSIGN(const std::string said, env_.read_prefix(moved_, kMostAddressBytes));
-    WALLE_ASSIGN(address_, parse_broker(said));
-  }
+  WALLE_TRY(follow_broker(env_, moved_, address_));
   const int64_t began = env_.steady_us();
   Status status = dial(began + timeout_us);
   if (status.ok()) status = shake_hands(began + timeout_us);

@@ -12,25 +12,10 @@
 
 #include "base/env.h"
 #include "link/tls.h"
+#include "link/tunnel/broker_address.h"
 #include "link/tunnel/socket.h"
 
 namespace walle::link {
-
-struct BrokerAddress {
-  std::string host;
-  uint16_t port = 8883;
-};
-
-// "mqtts://host:port" or "host:port"; the port may be missing, IPv6 addresses stand in brackets. No TLS is no
-// choice: an error for "mqtt://".
-Result<BrokerAddress> parse_broker(std::string_view url);
-
-struct SocketCounts {  // since it was made
-  uint64_t opened = 0, resumed = 0;
-  uint64_t sent_bytes = 0, received_bytes = 0;  // of TCP
-  uint64_t handshake_bytes = 0;                 // of those, both ways
-  int64_t handshake_us = 0;                     // of the newest
-};
 
 class TlsSocket final : public Socket {
  public:
@@ -46,8 +31,8 @@ class TlsSocket final : public Socket {
   void wake() override;
   void interrupt() override;
 
-  // From any thread; as of the end of the newest open(), wait() or close().
-  SocketCounts counts() const;
+  // As of the end of the newest open(), wait() or close().
+  SocketCounts counts() const override;
 
  private:
   TlsSocket(Env& env, BrokerAddress address) : env_(env), address_(std::move(address)) {}
