@@ -71,6 +71,14 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   target_compile_definitions(walle_sodium PRIVATE HAVE_CPUID=1 HAVE_AVX_ASM=1 HAVE_EMMINTRIN_H=1
     HAVE_PMMINTRIN_H=1 HAVE_TMMINTRIN_H=1 HAVE_SMMINTRIN_H=1 HAVE_AVXINTRIN_H=1 HAVE_AVX2INTRIN_H=1)
+  # clang does not read the pragmas by which these files ask g++ for their instructions; they run where the
+  # processor has them.
+  foreach(form IN ITEMS dolbeau/chacha20_dolbeau-avx2:-mavx2 dolbeau/chacha20_dolbeau-ssse3:-mssse3)
+    string(REPLACE ":" ";" form ${form})
+    list(GET form 0 file)
+    list(GET form 1 flag)
+    set_source_files_properties(${sodium_src}/crypto_stream/chacha20/${file}.c PROPERTIES COMPILE_OPTIONS ${flag})
+  endforeach()
 endif()
 if(SKBUILD)
   install(FILES ${WALLE_LIBSODIUM_DIR}/LICENSE DESTINATION walle_rt/lib RENAME LICENSE.libsodium
