@@ -120,8 +120,9 @@ def sections(library: Path) -> dict[str, int]:
 
 # Bytes of libwalle that come from a room, which it would be smaller by without: target and limit. What
 # connects a device with its server is over its target; until it is smaller, the limit keeps it so: measured
-# 349 KB, renewal of certificates and answers of the cloud phase included.
-ROOM_LIMITS = {"link": (250_000, 355_000)}
+# 363 KB, of which connections that the app brings (stream_socket.cc) are 6 and all that stands between
+# libsodium and OpenSSL 3.
+ROOM_LIMITS = {"link": (250_000, 365_000)}
 
 # Parts of the map that no library has in memory, or not in its file.
 NOT_IN_FILE = re.compile(r"\.(bss|tbss|comment|symtab|strtab|shstrtab|debug|gnu\.build|gnu_debuglink)")
@@ -165,7 +166,7 @@ def unwound_functions(library: Path) -> list[int]:
     return [base + start for start, _ in struct.iter_unpack("<ii", table[12 : len(table) // 4 * 4])]
 
 
-OBJECT_OF_A_ROOM = re.compile(r"walle_(\w+)\.dir/")
+OBJECT_OF_A_ROOM = re.compile(r"walle_(\w+)\.(?:dir/|a\()")  # libsodium comes as an archive
 KINDS = {".text": "code", ".eh_frame": "unwinding", ".gcc_except_table": "unwinding"}
 
 

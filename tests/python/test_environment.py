@@ -14,6 +14,7 @@ READS = [
     re.compile(r'getenv\(\s*"(WALLE_\w+)"'),
     re.compile(r'environ(?:\.get|\.pop|\.setdefault)?[\[(]\s*"(WALLE_\w+)"'),
     re.compile(r"\$ENV\{(WALLE_\w+)\}"),
+    re.compile(r'^ +variable="(WALLE_\w+)"', re.MULTILINE),  # of a SourceArchive
 ]
 SHELL = re.compile(r"\$\{?(WALLE_\w+)")
 CMAKE = [
@@ -21,7 +22,7 @@ CMAKE = [
     re.compile(r"^\s*set\((WALLE_\w+) [^\n]*CACHE (?:STRING|BOOL|PATH|FILEPATH)", re.MULTILINE),
     re.compile(r"find_(?:program|path|library|file)\((WALLE_\w+)"),
     # Taken from -D without an entry in the cache.
-    re.compile(r"if\(NOT (WALLE_CPYTHON_DIR|\w+_C)\)|\"\$\{(WALLE_\w+_C)\}\""),
+    re.compile(r"if\(NOT (WALLE_CPYTHON_DIR|WALLE_LIBSODIUM_DIR|\w+_C)\)|\"\$\{(WALLE_\w+_C)\}\""),
 ]
 
 

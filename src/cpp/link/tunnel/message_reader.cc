@@ -49,7 +49,7 @@ bool read_records(std::string_view bytes, std::vector<TunnelRecord>& out) {
   return in.done();
 }
 
-Error damaged(Text what) {
+Error damaged_message(Text what) {
   return model_error({"damaged bytes: ", what}, "a message of the tunnel, version 1", "message",
                      "look at who sent it: its bytes are no message of records");
 }
@@ -58,15 +58,15 @@ Error damaged(Text what) {
 Result<std::vector<ReadSection>> read_message(std::string_view bytes, const DictionaryOf& dictionary) {
   // The checksum first: behind it, what does not fit was made so.
   base::ByteReader whole(bytes);
-  if (bytes.size() < sizeof(uint32_t)) return damaged("no checksum");
+  if (bytes.size() < sizeof(uint32_t)) return damaged_message("no checksum");
   whole.bytes(bytes.size() - sizeof(uint32_t));
-  if (!whole.checksum()) return damaged("the checksum differs");
+  if (!whole.checksum()) return damaged_message("the checksum differs");
   base::ByteReader in(bytes.substr(0, bytes.size() - sizeof(uint32_t)));
-  if (!in.expect(kMessageMagic)) return damaged("no magic number");
+  if (!in.expect(kMessageMagic)) return damaged_message("no magic number");
   if (const auto version = in.get<uint8_t>(); version != kMessageVersion)
-    return damaged({"version ", version});
+    return damaged_message({"version ", version});
   const uint64_t count = in.varint_count(kLeastSection);
-  if (!in.ok() || count == 0 || count > kMostSections) return damaged("the number of streams");
+  if (!in.ok() || count == 0 || count > kMostSections) return damaged_message("the number of streams");
   std::vector<ReadSection> out(count);
   size_t total = 0;
   for (ReadSection& s : out) {
@@ -76,10 +76,11 @@ Result<std::vector<ReadSection>> read_message(std::string_view bytes, const Dict
     const uint32_t id = coding == kWithDictionary ? in.get<uint32_t>() : 0;
     const uint64_t raw = coding == kPlain ? 0 : in.varint();
     const std::string_view body = short_text(in, kMostMessageBytes);
-    if (!in.ok() || s.stream.empty() || coding > kWithDictionary) return damaged("a stream's head");
+    if (!in.ok() || s.stream.empty() || coding > kWithDictionary) return damaged_message("a stream's head");
     // Of all sections together, so that 64 of them are no more memory than one.
     total += std::max<uint64_t>(raw, body.size());
-    if (raw > kMostMessageBytes || total > kMostMessageBytes) return damaged("more bytes than a message has");
+    if (raw > kMostMessageBytes || total > kMostMessageBytes)
+      return damaged_message("more bytes than a message has");
     std::optional<std::string> words = std::string();
     if (coding == kWithDictionary) words = dictionary(s.stream, id);
     if (!words) {
@@ -89,13 +90,13 @@ Result<std::vector<ReadSection>> read_message(std::string_view bytes, const Dict
     std::optional<std::string> opened;
     if (coding != kPlain) {
       opened = inflated(body, *words, raw);
-      if (!opened) return damaged("what was deflated");
+      if (!opened) return damaged_message("what was deflated");
     }
     const std::string_view records = opened ? std::string_view(*opened) : body;
-    if (!read_records(records, s.records)) return damaged("the records of a stream");
+    if (!read_records(records, s.records)) return damaged_message("the records of a stream");
     if (flags & kRemember) s.remember = dictionary_of(records);
   }
-  if (!in.done()) return damaged("bytes left over");
+  if (!in.done()) return damaged_message("bytes left over");
   return out;
 }
 
