@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/utf8.h"
+#include "link/tunnel/answer_text.h"
 #include "link/tunnel/limits.h"
 
 namespace walle::link {
@@ -16,11 +17,6 @@ constexpr size_t kLeastRow = 1, kLeastCell = 2, kLeastMark = 2;
 Error damaged(Text what) {
   return network_error("damaged bytes", {what, " of the tunnel, version 1"}, what,
                        "look at who writes to this device's topics");
-}
-
-void put_text(base::ByteWriter& out, std::string_view text) {
-  out.put_varint(text.size());
-  out.put_bytes(text);
 }
 
 // Reads until something is wrong; then ok() is false, and all that it gives is empty.

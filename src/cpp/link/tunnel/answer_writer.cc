@@ -1,16 +1,12 @@
 // Writes an answer of the cloud phase, as a server does: devices read them (answer_message.cc).
 #include "base/bytes.h"
 #include "link/tunnel/answer_message.h"
+#include "link/tunnel/answer_text.h"
 #include "link/tunnel/limits.h"
 
 namespace walle::link {
 
 namespace {
-void put_text(base::ByteWriter& out, std::string_view text) {
-  out.put_varint(text.size());
-  out.put_bytes(text);
-}
-
 // The type's number and one more: 0 is an absent value.
 void put_cell(base::ByteWriter& out, const AnswerCell& cell) {
   const Cell value = cell.value.cell();
