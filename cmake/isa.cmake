@@ -40,7 +40,8 @@ target_compile_options(walle_kernel_sanitizers INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-fno-sanitize=pointer-overflow,object-size>)
 
 # Loops over a recurrence's gates: -O3 copies them for every branch within, 66 to 76 KB a set where -O2 takes
-# 18, and is no faster (voice_rnn, gru); and tiles whose loops are unrolled by hand: 96 KB and 40.
+# 18, and is no faster (voice_rnn, gru); and tiles whose loops are unrolled by hand: 96 KB and 40. By a
+# property of the set's library: options of a file stand behind those of its set, and scalar's -Os was lost.
 set(WALLE_PLAIN_LOOPS ${PROJECT_SOURCE_DIR}/src/cpp/kernels/rnn/rnn_simd.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_nbits/nbits_simd.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_nbits/nbits_pairs_simd.cc
@@ -49,7 +50,8 @@ set(WALLE_PLAIN_LOOPS ${PROJECT_SOURCE_DIR}/src/cpp/kernels/rnn/rnn_simd.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/conv_bf16/conv_bf16_bfdot.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/halves/halves_simd.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/blocked_bf16/blocked_bf16_bfdot.cc)
-set_source_files_properties(${WALLE_PLAIN_LOOPS} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+set_source_files_properties(${WALLE_PLAIN_LOOPS} PROPERTIES COMPILE_OPTIONS
+  "$<$<CONFIG:Release>:$<TARGET_PROPERTY:WALLE_PLAIN_LOOPS>>")
 
 # Tiles by lanes of NEON say themselves how far ahead of its use a load stands; g++ 12 would put all loads of
 # a step in front and spill them (76 instructions for 48 multiply-adds, 67 as written; simd_by_lane.h).
@@ -124,6 +126,11 @@ function(walle_compile_per_isa room)
     target_link_libraries(${room}_${isa} PUBLIC walle_flags)
     target_compile_definitions(${room}_${isa} PRIVATE WALLE_ISA_NS=${isa} WALLE_ISA_${upper}=1)
     target_compile_options(${room}_${isa} PRIVATE $<$<CONFIG:Release>:-O3> ${WALLE_ISA_FLAGS_${isa}})
+    if(WALLE_ISA_FLAGS_${isa} MATCHES "-Os")
+      set_target_properties(${room}_${isa} PROPERTIES WALLE_PLAIN_LOOPS -Os)
+    else()
+      set_target_properties(${room}_${isa} PROPERTIES WALLE_PLAIN_LOOPS -O2)
+    endif()
     if(WALLE_SANITIZE MATCHES "undefined|fuzzer")
       target_link_libraries(${room}_${isa} PRIVATE walle_kernel_sanitizers)
     endif()

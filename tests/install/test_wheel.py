@@ -187,12 +187,13 @@ def test_a_c_program_beside_the_wheel(clean: Path, tmp_path: Path) -> None:
 
 
 def test_is_small(wheel: Path) -> None:
-    """Limits are what was reached, 7.47 and 17.31 MB, and some room; the aim is 6.5 and 15.
+    """Limits are what was reached, 7.63 and 17.4 MB, and some room; the aim is 6.5 and 15.
 
-    Of 0.6 MB since 6.85 the kernels of integers are 0.27 (8-bit convolutions and products, packed weights,
-    codes), `walle quantize` 0.05, and the server's safety net 0.07.
+    Of 0.8 MB since 6.85 the kernels of integers are 0.27 (8-bit convolutions and products, packed weights,
+    codes), those of bfloat16 0.1, `walle quantize` 0.05, the server's safety net 0.07, and libsodium with the
+    connection that an app brings 0.04.
     """
     with zipfile.ZipFile(wheel) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
-    assert wheel.stat().st_size < 7.6e6
+    assert wheel.stat().st_size < 7.7e6
     assert unpacked < 17.7e6
