@@ -14,6 +14,7 @@ from places import ROOT
 from test_random_graphs import grow
 
 import walle_rt
+from walle_rt import _core
 from walle_rt.bench import zoo
 
 MACHINES = re.findall(
@@ -119,6 +120,21 @@ def test_what_cannot_be_understood_fails_every_session(value: str, says: str) ->
         script, environment={"WALLE_MACHINE": value, "PYTHONPATH": str(Path(__file__).parent)}
     ).stdout
     assert says in printed and "WALLE_MACHINE" in printed and "expected" in printed
+
+
+def test_what_is_left_of_a_processor_names_its_profile() -> None:
+    """One that was measured without a capability is not that of sessions which have it."""
+
+    def target(cpu: str) -> str:
+        script = "from walle_rt import _core; print(_core.machine()['backends']['cpu'])"
+        return run_python(script, environment={"WALLE_CPU": cpu}).stdout.strip()
+
+    whole = target("")
+    assert ", used: " not in whole
+    assert target("scalar").endswith(", used: scalar")
+    best = whole.partition(" ")[0]
+    if {"avx_vnni", "avx512_vnni", "avx512_bf16", "dotprod"} & set(_core.machine()["capabilities"]):
+        assert target(best) == f"{whole}, used: {best}"
 
 
 def test_costs_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

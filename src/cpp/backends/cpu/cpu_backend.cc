@@ -6,6 +6,7 @@
 #include "backends/cpu/blocked/blocked_backend.h"
 #include "backends/cpu/profile.h"
 #include "backends/cpu/table_backend.h"
+#include "base/cpu_features.h"
 #include "base/machine.h"
 
 namespace walle::backends::cpu {
@@ -15,6 +16,13 @@ namespace walle::backends::cpu {
 #undef WALLE_CPU_OP
 
 namespace {
+// What WALLE_CPU leaves: plans and profiles that are kept stand on what is beside the set, too.
+std::string narrowed() {
+  const auto usable = kernels::usable_capabilities();
+  if (!usable.ok() || *usable == base::cpu_features().has) return "";
+  return ", used: " + base::capabilities_text(*usable);
+}
+
 class CpuBackend final : public TableBackend {
  public:
   std::string_view name() const override { return "cpu"; }
@@ -31,7 +39,7 @@ class CpuBackend final : public TableBackend {
       sets += (sets.empty() ? "" : ", ") + std::string(isa_name(isa));
     const std::string given = base::given_machine_text();
     return (chosen.ok() ? std::string(isa_name(*chosen)) : "nothing: " + chosen.error().text().given) +
-           (given.empty() ? "" : " as " + given) + " (of " + sets + ")";
+           (given.empty() ? "" : " as " + given) + " (of " + sets + ")" + narrowed();
   }
 
   std::string device() const override { return processor_name(); }
