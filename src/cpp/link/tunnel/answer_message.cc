@@ -14,7 +14,7 @@ constexpr std::string_view kMarksMagic = "WTG";
 // What one takes at least, for counts that are read from bytes.
 constexpr size_t kLeastRow = 1, kLeastCell = 2, kLeastMark = 2;
 
-Error damaged(Text what) {
+Error damaged_answer(Text what) {
   return network_error("damaged bytes", {what, " of the tunnel, version 1"}, what,
                        "look at who writes to this device's topics");
 }
@@ -78,9 +78,9 @@ std::optional<std::string_view> checked(std::string_view bytes) {
 
 Result<Answer> read_answer(std::string_view bytes) {
   const std::optional<std::string_view> content = checked(bytes);
-  if (!content || bytes.size() > kMostAnswerBytes) return damaged("an answer");
+  if (!content || bytes.size() > kMostAnswerBytes) return damaged_answer("an answer");
   Reader in(*content);
-  if (!in.begins(kAnswerMagic)) return damaged("an answer");
+  if (!in.begins(kAnswerMagic)) return damaged_answer("an answer");
   Answer out;
   out.stream = in.text(kMostTunnelNameBytes);
   out.seq = in.varint();
@@ -97,7 +97,7 @@ Result<Answer> read_answer(std::string_view bytes) {
   }
   const bool sense =
       !out.stream.empty() && out.seq > 0 && out.number > out.after && (out.error.empty() || out.rows.empty());
-  if (!in.done() || !sense) return damaged("an answer");
+  if (!in.done() || !sense) return damaged_answer("an answer");
   return out;
 }
 
@@ -116,19 +116,19 @@ std::string pack_marks(const std::vector<AnswerMark>& marks) {
 
 Result<std::vector<AnswerMark>> read_marks(std::string_view bytes) {
   const std::optional<std::string_view> content = checked(bytes);
-  if (!content) return damaged("marks");
+  if (!content) return damaged_answer("marks");
   Reader in(*content);
-  if (!in.begins(kMarksMagic)) return damaged("marks");
+  if (!in.begins(kMarksMagic)) return damaged_answer("marks");
   std::vector<AnswerMark> out;
   const size_t count = in.count(kLeastMark, kMostSections);
   for (size_t i = 0; i < count && in.good(); ++i) {
     AnswerMark mark;
     mark.stream = in.text(kMostTunnelNameBytes);
     mark.taken = in.varint();
-    if (mark.stream.empty()) return damaged("marks");
+    if (mark.stream.empty()) return damaged_answer("marks");
     out.push_back(std::move(mark));
   }
-  if (!in.done()) return damaged("marks");
+  if (!in.done()) return damaged_answer("marks");
   return out;
 }
 
