@@ -20,6 +20,11 @@ if(NOT WALLE_LIBSODIUM_DIR) # -DWALLE_LIBSODIUM_DIR=...: an unpacked and checked
     target_include_directories(walle_sodium SYSTEM INTERFACE ${WALLE_LIBSODIUM_INCLUDE})
     target_compile_definitions(walle_sodium INTERFACE SODIUM_STATIC)
     target_link_libraries(walle_sodium INTERFACE ${WALLE_LIBSODIUM_ARCHIVE} Threads::Threads)
+    if(SKBUILD) # what is linked in comes with its licence, or there is no wheel
+      find_file(sodium_licence NAMES copyright LICENSE PATHS /usr/share/doc/libsodium-dev
+        /usr/share/licenses/libsodium /usr/share/doc/libsodium REQUIRED)
+      install(FILES ${sodium_licence} DESTINATION walle_rt/lib RENAME LICENSE.libsodium COMPONENT capi)
+    endif()
     return()
   endif()
   # Not in the cache: the folder is looked for again when somebody has emptied ~/.cache.
