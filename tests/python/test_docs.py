@@ -4,7 +4,8 @@ A page's blocks run in order in one fresh folder (run_page.py). Other languages:
 
     c, python, sh   run; a python block that names a file in its first line is written there instead
     cmake           written where its first line says, for a later sh block
-    cpp             an excerpt: its lines stand in a source file, in this order
+    cpp, kotlin     an excerpt: its lines stand in a source file, in this order (of Kotlin one that
+                    tools/kotlin.py compiles)
     json, toml      parsed
     text            a picture, a grammar, an output: nothing that runs
 
@@ -111,6 +112,7 @@ def test_blocks_run(page: str, tmp_path: Path) -> None:
 def sources() -> list[str]:
     """Every file of ours that a page may quote, without indentation and line breaks."""
     files = [f for ending in ("cc", "h", "inc", "c") for f in (ROOT / "src" / "cpp").rglob(f"*.{ending}")]
+    files += (ROOT / "tests" / "kotlin" / "programs").glob("*.kt")
     return [squeezed(f.read_text()) for f in files]
 
 
@@ -118,7 +120,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-EXCERPTS = [b for found in ALL.values() for b in found if b.language == "cpp"]
+EXCERPTS = [b for found in ALL.values() for b in found if b.language in ("cpp", "kotlin")]
 
 
 @pytest.mark.parametrize("block", EXCERPTS, ids=str)
@@ -128,7 +130,9 @@ def test_excerpts_stand_in_the_sources(block: Block) -> None:
 
 def test_other_blocks_parse() -> None:
     readers = {"json": json.loads, "toml": tomllib.loads}
-    for block in (b for found in ALL.values() for b in found if b.language not in RUN | {"cpp", "text"}):
+    for block in (
+        b for found in ALL.values() for b in found if b.language not in RUN | {"cpp", "kotlin", "text"}
+    ):
         assert block.language in readers, f"{block}: name a language that this test knows (see its docstring)"
         readers[block.language](block.text)
 
