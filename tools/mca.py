@@ -37,6 +37,8 @@ SOURCES = {
 LOST = 0.02
 _TURNS = 200
 MULTIPLY_ADDS = re.compile(r"^(fmla|fmls|sdot|udot|usdot|smmla|ummla|usmmla|bfmmla|bfdot)\s+v")
+# Anything that a vector comes of, for loops that multiply and add little: functions, pooling, sums.
+IN_VECTORS = re.compile(r"^[a-z]\w*\s+v\d+\.")
 _CALLS = ("bl ", "blr ", "br ")
 _LINE = re.compile(r"^\s*([0-9a-f]+):\t(.+?)\s*(?:// .*)?$")
 _JUMP = re.compile(r"^(?:b\.\w+|b|cbn?z|tbn?z)\s+(?:\S+,\s*)*([0-9a-f]+)\s+<")
@@ -88,8 +90,8 @@ def functions(disassembly: str) -> Iterator[tuple[str, list[tuple[int, str]]]]:
         yield head[18:], [(int(m[1], 16), m[2].replace("\t", " ")) for m in found if m]
 
 
-def inner_loop(name: str, code: list[tuple[int, str]]) -> Loop | None:
-    """The innermost loop with most multiply-adds; None without one."""
+def inner_loop(name: str, code: list[tuple[int, str]], work: re.Pattern[str] = MULTIPLY_ADDS) -> Loop | None:
+    """The innermost loop with most of this work, multiply-adds of vectors; None without one."""
     places = {address: i for i, (address, _) in enumerate(code)}
     jumps = []  # (from, to), backwards
     for i, (_, line) in enumerate(code):
@@ -109,7 +111,7 @@ def inner_loop(name: str, code: list[tuple[int, str]]) -> Loop | None:
         )
         if any(line.startswith(_CALLS) for line in lines):
             continue
-        done = sum(bool(MULTIPLY_ADDS.match(line)) for line in lines)
+        done = sum(bool(work.match(line)) for line in lines)
         if done > most:
             best, most = Loop(short(name), lines), done
     return best

@@ -44,6 +44,24 @@ def test_the_inner_loop_is_between_a_jump_and_where_it_leads() -> None:
     assert mca.inner_loop("plain", plain) is None
 
 
+MAXIMA = [
+    (0, "ldr q1, [x0]"),
+    (4, "fmax v0.4s, v0.4s, v1.4s"),
+    (8, "cmp x0, x1"),
+    (12, "b.ne 0 <pool>"),
+    (16, "ret"),
+]
+
+
+def test_a_loop_without_multiply_adds_has_other_work() -> None:
+    assert mca.inner_loop("pool(long)", MAXIMA) is None
+    loop = mca.inner_loop("void pool(long)", MAXIMA, mca.IN_VECTORS)
+    assert loop is not None
+    assert loop.function == "pool"
+    assert len(loop.code) == 3
+    assert loop.multiply_adds == 0
+
+
 @pytest.mark.parametrize(("share", "wrong"), [(0.89, 0), (0.95, 0), (0.87, 1)])
 def test_a_share_that_was_lost_is_named(share: float, wrong: int) -> None:
     now = {"gemm tile": {**ROW, "neoverse-n1": {"cycles": 3.0, "share": share}}}

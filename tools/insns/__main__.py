@@ -1,6 +1,7 @@
 """python -m tools.insns compare [--all] [NAME...]   our counts against bench/insns.json: more than 2 % fails
 python -m tools.insns write [--peers=P,P] [NAME...] count anew, ours and these peers', and keep it
 python -m tools.insns steps NAME                   what each step of a run takes
+python -m tools.insns fit [--count=400]            the table of costs of a core, search/tables/neoverse_n1.inc
 python -m tools.insns show                         the table with ratios and bars
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from walle_rt.bench import real
 
-from . import ours, peers, table
+from . import fit, ours, peers, table
 from .emulator import CPU, MACHINE, Absent, version
 from .subjects import KINDS, Subject
 
@@ -117,16 +118,28 @@ def steps(names: list[str]) -> int:
     return 0
 
 
+def write_costs(count: int) -> int:
+    """A quarter as many shapes, of another seed, judge what was fitted."""
+    learned, judged = (
+        fit.measured(fit.counted_choices(n, seed)) for n, seed in ((count, 0), (count // 4, 1))
+    )
+    text = fit.table(learned, judged, datetime.datetime.now(datetime.UTC).date().isoformat())
+    (fit.TABLES / f"{fit.NAME}.inc").write_text(text)
+    print(text)
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.insns",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("action", choices=("compare", "write", "steps", "show"))
+    parser.add_argument("action", choices=("compare", "write", "steps", "fit", "show"))
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--all", action="store_true", help="all subjects, not the quick ones alone")
     parser.add_argument("--peers", default=",".join(peers.NAMES), help="that are counted, too; ''")
+    parser.add_argument("--count", type=int, default=400, help="random shapes that costs are fitted to")
     options = parser.parse_intermixed_args()
     try:
         if options.action == "compare":
@@ -135,6 +148,8 @@ def main() -> int:
             return write(options.names, [name for name in options.peers.split(",") if name])
         if options.action == "steps":
             return steps(options.names)
+        if options.action == "fit":
+            return write_costs(options.count)
     except Absent as absent:
         print(f"insns: {absent}", file=sys.stderr)
         return 2

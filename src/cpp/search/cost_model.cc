@@ -44,6 +44,9 @@ constexpr FittedRow kZen4[] = {
 constexpr FittedRow kZen3[] = {
 #include "search/tables/zen3.inc"
 };
+constexpr FittedRow kNeoverseN1[] = {
+#include "search/tables/neoverse_n1.inc"
+};
 #undef WALLE_COST_TABLE
 #undef WALLE_COST_PROFILE
 #undef WALLE_COST_ROW
@@ -93,17 +96,50 @@ const DeviceProfile& nearest(const CostTable& table, const DeviceProfile& machin
   });
 }
 
-// Products of bfloat16 of ARM64, which no table lists, stand beside NEON as those of AVX512_BF16 beside
-// AVX-512: their rows by the ratio of what the two sets do.
-void add_neon_bf16(const CostTable& table, const DeviceProfile& machine, std::vector<CostRow>& out) {
-  const auto set = std::ranges::find(table.profiles, std::string_view("avx512"), &DeviceProfile::isa);
-  if (machine.isa != "neon" || set == table.profiles.end()) return;
-  for (const CostRow& r : table.rows) {
-    if (r.isa != "avx512_bf16") continue;
-    CostRow& mine = out.emplace_back(r);
-    mine.isa = "neon_bf16";
-    scale(mine, bf16_ratios(*set, machine));
+// What stands beside a set there and here: products of two bfloat16 in every lane, of four int8, which a form
+// of eight has too.
+struct LikeForm {
+  std::string_view isa, of, here;
+};
+constexpr LikeForm kLikeForms[] = {{"avx512_bf16", "avx512", "neon_bf16"},
+                                   {"avx_vnni", "avx2", "neon_dot"},
+                                   {"avx_vnni", "avx2", "neon_i8mm"}};
+
+// Rows of forms of ARM64, which no table lists, by the ratio of what the two sets do.
+void add_forms(const CostTable& table, const DeviceProfile& machine, std::vector<CostRow>& out) {
+  if (machine.isa != "neon") return;
+  for (const LikeForm& form : kLikeForms) {
+    const auto set = std::ranges::find(table.profiles, form.of, &DeviceProfile::isa);
+    if (set == table.profiles.end()) continue;
+    const auto by = form.here.ends_with("_bf16") ? bf16_ratios(*set, machine) : ratios(*set, machine, true);
+    for (const CostRow& r : table.rows) {
+      if (r.isa != form.isa) continue;
+      CostRow& mine = out.emplace_back(r);
+      mine.isa = form.here;
+      scale(mine, by);
+    }
   }
+}
+
+// Rows that a table of one set has not, by the ratio of the profiles: kernels that no table lists are priced
+// so that they are not taken.
+void complete(CostTable& table, const CostTable& first) {
+  const DeviceProfile& here = table.profiles.front();  // whose set the rows name
+  const DeviceProfile& from = nearest(first, here);
+  const std::string_view set = here.isa;
+  const std::span<const CostRow> own(table.rows.data(), table.rows.size());
+  std::vector<CostRow> lent;
+  const auto lend = [&](const CostRow& row, std::string_view isa) {
+    const auto same = [&](const CostRow& r) { return r.kernel == row.kernel && r.isa == isa; };
+    if (std::ranges::any_of(own, same)) return;
+    CostRow& mine = lent.emplace_back(row);
+    mine.isa = isa;
+    scale(mine, ratios(from, here, !isa.empty()));
+  };
+  for (const CostRow& r : first.rows)
+    if (r.isa.empty() || r.isa == from.isa) lend(r, r.isa.empty() ? r.isa : set);
+  add_forms(first, here, lent);
+  table.rows.insert(table.rows.end(), lent.begin(), lent.end());
 }
 }  // namespace
 
@@ -133,7 +169,7 @@ CostModel::CostModel(const CostTable& table, const DeviceProfile& machine, std::
     scale(mine, r.isa.empty() ? plain : r.isa.ends_with("_bf16") ? bf16 : vectors);
     if (r.isa == fitted.isa) mine.isa = isa_;
   }
-  add_neon_bf16(table, machine, rows_);
+  add_forms(table, machine, rows_);
   scale(plain_, plain);
   scale(vector_, vectors);
   finish();
@@ -198,6 +234,9 @@ const std::vector<CostTable>& cost_tables() {
     add_rows(kZen4, out.back());
 #include "search/tables/zen3.inc"
     add_rows(kZen3, out.back());
+#include "search/tables/neoverse_n1.inc"
+    add_rows(kNeoverseN1, out.back());
+    complete(out.back(), out.front());
 #undef WALLE_COST_TABLE
 #undef WALLE_COST_PROFILE
 #undef WALLE_COST_ROW

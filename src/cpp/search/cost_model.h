@@ -31,12 +31,15 @@ struct CostRow {
 // A fitted table, search/tables/*.inc.
 struct CostTable {
   std::string_view name;
-  std::string_view devices;  // Backend::device() of those it was fitted for, separated by commas
+  // Backend::device() of those it was fitted for, separated by commas; of none: modelled, for machines with
+  // its instruction set that no other table lists.
+  std::string_view devices;
   std::vector<backends::DeviceProfile> profiles;  // of that machine, one per instruction set
   std::vector<CostRow> rows;
 };
 
-// The tables of this build; the first is the one others are derived from.
+// The tables of this build; the first is the one others are derived from, where none was modelled for their
+// instruction set.
 const std::vector<CostTable>& cost_tables();
 
 // Devices beside the host, by their backends' names, as they were measured.

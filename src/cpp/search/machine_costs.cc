@@ -130,6 +130,14 @@ const CostTable* table_named(std::string_view name) {
   return found == cost_tables().end() ? nullptr : &*found;
 }
 
+const CostTable* modelled_table(std::string_view target) {
+  const std::string_view isa = target.substr(0, target.find(' '));
+  const auto found = std::ranges::find_if(cost_tables(), [&](const CostTable& t) {
+    return t.devices.empty() && std::ranges::find(t.profiles, isa, &DeviceProfile::isa) != t.profiles.end();
+  });
+  return found == cost_tables().end() ? nullptr : &*found;
+}
+
 std::optional<DeviceProfile> kept_profile(const backends::Backend& backend, base::Env& env,
                                           const std::string& folder) {
   const std::string machine = machine_of(backend);
@@ -184,8 +192,10 @@ class Known {
     }
     std::shared_ptr<const CostModel>& model = models_[key];
     if (model) return model;
-    const CostTable& first = cost_tables().front();
+    const CostTable* modelled = modelled_table(host.target());
+    const CostTable& first = modelled ? *modelled : cost_tables().front();
     const CostTable* table = name.empty() ? table_for(host.device()) : table_named(name);
+    if (name.empty() && !table) table = modelled;
     const std::string isa = host.target().substr(0, host.target().find(' '));
     const std::optional<DeviceProfile> scaled = profiled ? std::nullopt : scaled_profile(name, isa);
     if (scaled) {

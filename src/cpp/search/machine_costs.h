@@ -1,5 +1,6 @@
-// The cost model of the machine this process runs on: a fitted table where one lists its processor, else the
-// first table scaled by a profile, measured once and kept in a file.
+// The cost model of the machine this process runs on: a fitted table where one lists its processor, else one
+// that was modelled for its instruction set (ARM64), else the first table scaled by a profile, measured once
+// and kept in a file.
 #pragma once
 
 #include <memory>
@@ -27,6 +28,9 @@ std::optional<backends::DeviceProfile> scaled_profile(std::string_view name, std
 // The parts of it, for tests.
 const CostTable* table_for(std::string_view device);
 const CostTable* table_named(std::string_view name);
+// Modelled for the set that this target begins with, "neon (of scalar, neon)"; nullptr for sets that were
+// measured. An emulator, which says of itself what no processor does, is never asked.
+const CostTable* modelled_table(std::string_view target);
 // The profile in the file, if it is whole and of this machine; else measured, and the file replaced. A file
 // that cannot be written is no error: the next process measures again. Nothing for a backend without one.
 std::optional<backends::DeviceProfile> kept_profile(const backends::Backend& backend, base::Env& env,

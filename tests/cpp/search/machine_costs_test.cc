@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/fault_env.h"
+#include "base/machine.h"
 #include "fakes.h"
 
 namespace walle::search {
@@ -26,6 +27,7 @@ class Counted final : public Fake {
 
 TEST(MachineCosts, TablesAreFoundByTheirDevices) {
   for (const CostTable& t : cost_tables()) {
+    if (t.devices.empty()) continue;  // modelled, for a set
     const std::string_view first = t.devices.substr(0, t.devices.find(','));
     EXPECT_EQ(table_for(first), &t);
     // A part of a name may be another processor's: "25 1" of "25 17".
@@ -33,6 +35,82 @@ TEST(MachineCosts, TablesAreFoundByTheirDevices) {
     EXPECT_EQ(table_for(std::string(first) + "0"), nullptr) << "the whole name";
   }
   EXPECT_EQ(table_for(""), nullptr);
+}
+
+TEST(MachineCosts, AModelledTableIsForItsSetAlone) {
+  const CostTable* table = modelled_table("neon (of scalar, neon)");
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(table->name, "neoverse_n1");
+  EXPECT_EQ(modelled_table("neon"), table);
+  for (const std::string_view target :
+       {"", "scalar (of scalar, neon)", "sse4", "avx2 (of scalar, sse4, avx2)"})
+    EXPECT_EQ(modelled_table(target), nullptr) << target << " was measured";
+}
+
+// Of ARM64, as an emulator shows it, whose times are those of no processor.
+class Arm final : public Fake {
+ public:
+  explicit Arm(std::string set) : Fake("arm", "*"), set_(std::move(set)) {}
+  std::string target() const override { return set_ + " (of scalar, neon)"; }
+  std::optional<DeviceProfile> profile() const override {
+    ++measured;
+    return DeviceProfile{set_, 1, 2, 3, 4, 5, 6};
+  }
+  mutable int measured = 0;
+
+ private:
+  std::string set_;
+};
+
+TEST(MachineCosts, WhereNoTableIsMeasuredNeonHasTheModelledOne) {
+  if (*base::given_machine()) GTEST_SKIP() << "a given machine brings its costs";
+  base::FaultEnv env;
+  const Arm neon("neon"), scalar("scalar");
+  const auto costs = machine_costs(neon, {&neon}, env, "/cache");
+  ASSERT_TRUE(costs.ok());
+  EXPECT_EQ((*costs)->name(), "neoverse_n1");
+  EXPECT_EQ(neon.measured, 0) << "nothing is measured that is not used";
+  const auto others = machine_costs(scalar, {&scalar}, env, "/cache");
+  ASSERT_TRUE(others.ok());
+  EXPECT_EQ((*others)->name(), "zen4 scaled by a profile");
+}
+
+TEST(MachineCosts, ANeonMachineThatIsMeasuredScalesTheModelledTable) {
+  if (*base::given_machine()) GTEST_SKIP() << "a given machine brings its costs";
+  base::FaultEnv env;
+  setenv("WALLE_COSTS", "profile", 1);
+  const Arm neon("neon");
+  const auto costs = machine_costs(neon, {&neon}, env, "/cache");
+  unsetenv("WALLE_COSTS");
+  ASSERT_TRUE(costs.ok());
+  EXPECT_EQ((*costs)->name(), "neoverse_n1 scaled by a profile");
+  EXPECT_EQ(neon.measured, 1);
+}
+
+// What the model has no samples of is the first table's by the ratio of the profiles: a kernel that no table
+// knows is not taken.
+TEST(MachineCosts, TheModelledTableKnowsEveryKernelOfTheFirst) {
+  const CostTable& first = cost_tables().front();
+  const CostTable& arm = *table_named("neoverse_n1");
+  const auto has = [&](std::string_view kernel, std::string_view isa) {
+    return std::ranges::any_of(arm.rows,
+                               [&](const CostRow& r) { return r.kernel == kernel && r.isa == isa; });
+  };
+  for (const CostRow& r : first.rows) {
+    if (r.isa.empty()) EXPECT_TRUE(has(r.kernel, "")) << r.kernel;
+    if (r.isa == "sse4") EXPECT_TRUE(has(r.kernel, "neon")) << r.kernel;
+    if (r.isa == "avx_vnni") EXPECT_TRUE(has(r.kernel, "neon_dot")) << r.kernel;
+  }
+  for (const CostRow& r : arm.rows)
+    EXPECT_TRUE(r.isa.empty() || r.isa.starts_with("neon")) << r.kernel << ' ' << r.isa;
+  const CostModel model(arm);
+  const auto ms = [&](std::string_view kernel, std::string_view isa) {
+    backends::Features f{.kernel = kernel, .isa = isa, .amount = {}};
+    f[backends::Quantity::flop] = 1e8;
+    return model.ms(f);
+  };
+  EXPECT_LT(ms("gemm_int8", "neon_dot"), ms("gemm_int8", "neon"));
+  EXPECT_LT(ms("gemm_f32", "neon"), ms("gemm_reference", "")) << "vectors before plain loops";
 }
 
 TEST(MachineCosts, AProfileIsMeasuredOnceAndKept) {

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import onnx
 
+MOST_FLOPS = 3e8  # of one sample: some 5 ms on a core with wide vectors
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -23,9 +25,10 @@ class Shape:
 class Draw:
     """Sizes and kinds, the same for the same seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, most_flops: float = MOST_FLOPS) -> None:
         """Of one generator: what is drawn depends on all that was before."""
         self.rng = np.random.default_rng(seed)
+        self.most_flops = most_flops
 
     def size(self, low: int, high: int, multiple: int = 1) -> int:
         """Between ``low`` and ``high``, evenly by magnitude, often a multiple of what layers like."""

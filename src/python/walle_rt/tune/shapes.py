@@ -13,11 +13,10 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from .draw import Draw, Shape
+from .draw import MOST_FLOPS, Draw, Shape
 from .integer_shapes import INTEGERS
 
 OPSET = 20
-_MOST_FLOPS = 3e8  # of one sample: some 5 ms on a core with wide vectors
 
 
 def _model(
@@ -63,7 +62,7 @@ def _dense_conv(draw: Draw, kernels: tuple[int, ...], strides: tuple[int, ...], 
         channels, out = draw.size(low, 1024, 8), draw.size(16, 1536, 8)
         size, kernel, stride = draw.size(7, 160, 7), draw.one_of(*kernels), draw.one_of(*strides)
         flops = 2 * channels * out * kernel**2 * ((size - 1) // stride + 1) ** 2
-        if 1e5 < flops < _MOST_FLOPS:
+        if 1e5 < flops < draw.most_flops:
             return _conv(draw, channels, out, size, kernel, stride, 1)
 
 
@@ -87,7 +86,7 @@ def _grouped(draw: Draw) -> Any:
 def _product(draw: Draw) -> Any:
     while True:
         m, k, n = draw.size(1, 512), draw.size(16, 4096, 16), draw.size(8, 4096, 16)
-        if m * k * n < 2 * _MOST_FLOPS and k * n < 8e6:
+        if m * k * n < 2 * draw.most_flops and k * n < 8e6:
             break
     activation = draw.one_of("Identity", "Identity", "Identity", "Gelu")
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node(activation, ["p"], ["y"])]
@@ -104,7 +103,7 @@ def _row_product(draw: Draw) -> Any:
 def _computed_product(draw: Draw) -> Any:
     while True:  # up to scores of long sequences, which come from the outer cache
         batch, m, k, n = draw.size(1, 16), draw.size(8, 1024), draw.size(16, 512, 8), draw.size(8, 1024)
-        if batch * m * k * n < _MOST_FLOPS / 2:
+        if batch * m * k * n < draw.most_flops / 2:
             break
     nodes = [helper.make_node("MatMul", ["x", "z"], ["y"])]
     return f"{batch} of {m}x{k}x{n}", _model(nodes, {"x": (batch, m, k), "z": (batch, k, n)}, {})
@@ -166,7 +165,7 @@ def _attention(draw: Draw) -> Any:
     while True:
         heads, size = draw.size(1, 16), draw.size(16, 128, 16)
         queries, keys = draw.size(8, 1024), draw.size(16, 1024)
-        if heads * queries * keys * size < _MOST_FLOPS / 4:
+        if heads * queries * keys * size < draw.most_flops / 4:
             break
     nodes, weights = [], {"scale": np.float32(size**-0.5), "whole": np.array([0, -1, heads * size])}
     weights["apart"] = np.array([0, -1, heads, size])
@@ -283,9 +282,11 @@ GROUPS = {"float32": tuple(_FLOATS), "integers": tuple(INTEGERS), "bf16": tuple(
 FAMILIES = tuple(_ALL)
 
 
-def shapes(count: int, seed: int, families: tuple[str, ...] = FAMILIES) -> Iterator[Shape]:
-    """About ``count`` shapes, at least one of each family, the same for the same seed."""
-    draw = Draw(seed)
+def shapes(
+    count: int, seed: int, families: tuple[str, ...] = FAMILIES, most_flops: float = MOST_FLOPS
+) -> Iterator[Shape]:
+    """About ``count`` shapes, at least one of each family, the same for the same seed and size."""
+    draw = Draw(seed, most_flops)
     share = sum(_ALL[name][1] for name in families)
     for name in families:
         make, weight = _ALL[name]
