@@ -125,6 +125,8 @@ def test_level_4_multiplies_int8(form: str, monkeypatch: pytest.MonkeyPatch) -> 
             a = rows(m, 1024)
             y = session.run({"a": a})["y"]
             assert offered(session) == {f"gemm_nbits_{kind}_{bits}_{isa}" for kind in ("f32", "int8")}
+            (row,) = (r for r in session.explain().rows if r.choices)
+            assert row.arithmetic == ("int8" if "_int8_" in row.algorithm else "float32"), row
             largest = np.abs(a).reshape(m, -1, 32).max(-1).repeat(32, axis=-1)
             most = largest * (0.5 / 127) @ np.abs(product.weights)
             assert (np.abs(y - product.wanted(a)) <= most * 1.01 + 1e-3).all()

@@ -52,7 +52,11 @@ ExplainChoice described(const search::Choice& choice, bool taken) {
 
 std::string arithmetic_of(const ops::Program& program, const ops::ProgramNode& node,
                           const backends::Candidate& chosen) {
-  if (chosen.arithmetic == backends::Arithmetic::bfloat16) return std::string(dtype_name(DType::bfloat16));
+  switch (chosen.arithmetic) {
+    case backends::Arithmetic::bfloat16: return std::string(dtype_name(DType::bfloat16));
+    case backends::Arithmetic::int8: return std::string(dtype_name(DType::int8));
+    case backends::Arithmetic::own: break;
+  }
   for (const auto* refs : {&node.inputs, &node.outputs})
     for (const ops::Ref r : *refs)
       if (r >= 0) return std::string(dtype_name(program.at(r).dtype));

@@ -32,7 +32,7 @@ struct ExplainRow {
   std::string algorithm;
   std::vector<std::pair<std::string, int64_t>> parameters;
   std::string
-      arithmetic;       // dtype that it multiplies in: that of its first operand, or "bfloat16" (precision)
+      arithmetic;       // dtype that it multiplies in: of its first operand, "bfloat16" (precision), "int8"
   std::string weights;  // dtype that its constant operand of two or more axes lies in; "" without one
   std::string output;   // dtype that the first result is kept in, and its shape
   std::string memory;   // that it lies in: "host", or a backend's own

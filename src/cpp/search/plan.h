@@ -29,7 +29,7 @@ struct Allowed {
   bool bfloat16 = false;
 
   bool has(const backends::Candidate& c) const {
-    return c.error <= error && (bfloat16 || c.arithmetic == backends::Arithmetic::own);
+    return c.error <= error && (bfloat16 || c.arithmetic != backends::Arithmetic::bfloat16);
   }
 };
 

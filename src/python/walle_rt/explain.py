@@ -44,7 +44,9 @@ class ExplainRow:
     backend: str
     algorithm: str
     parameters: dict[str, int]
-    arithmetic: str  # dtype that it multiplies in: "bfloat16" only with ``precision="bf16"``; "" of copies
+    # dtype that it multiplies in: "bfloat16" only with ``precision="bf16"``, "int8" where a model of float32
+    # allows it (accuracy_level 4 of MatMulNBits); "" of copies
+    arithmetic: str
     weights: (
         str  # dtype that its constant weights lie in: "float16" or "bfloat16" of a model that stores them so
     )

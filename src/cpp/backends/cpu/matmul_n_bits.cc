@@ -75,7 +75,10 @@ void add(const NodeView& node, int threads, Choice choice, std::vector<Candidate
                                   threads, choice, bits);
   c.workspace_bytes = kernels::nbits_workspace_bytes(here->tables, weights, rows_of(node), threads);
   count_work(here->tables, weights, rows_of(node), c.features);
-  if (choice == kInt8) c.error = 4;  // it is the model that allows them, and no session that is strict
+  if (choice == kInt8) {
+    c.error = 4;  // it is the model that allows them, and no session that is strict
+    c.arithmetic = Arithmetic::int8;
+  }
   out.push_back(std::move(c));
 }
 
