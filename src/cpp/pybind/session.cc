@@ -9,6 +9,7 @@
 #include "pybind/python_lock.h"
 #include "pybind/run_options.h"
 #include "pybind/session_values.h"
+#include "runtime/live_sessions.h"
 #include "runtime/value_names.h"
 
 namespace walle::pybind {
@@ -167,6 +168,10 @@ void NativeSession::prepare(const py::dict& feeds) {
 }
 
 void bind_session(py::module_& m) {
+  m.def("trim_sessions", [] {
+    const PythonUnlocked unlocked;
+    return runtime::trim_sessions();
+  });
   py::class_<runtime::CancelToken, std::shared_ptr<runtime::CancelToken>>(m, "CancelToken",
                                                                           "Ends runs from any thread.")
       .def(py::init<>())
@@ -191,6 +196,11 @@ void bind_session(py::module_& m) {
                              py::arg("arena") = held.arena, py::arg("free") = held.free,
                              py::arg("lent") = held.lent, py::arg("packed") = held.packed,
                              py::arg("folded") = held.folded);
+           })
+      .def("trim",
+           [](NativeSession& s) {
+             const PythonUnlocked unlocked;
+             return unwrap(s.native().trim());
            })
       .def("start_profile", [](NativeSession& s) { unwrap(s.native().start_profile()); })
       .def("stop_profile", stop_profile, "[(name, op, backend, algorithm, start us, duration us)].");

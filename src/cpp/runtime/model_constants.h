@@ -13,6 +13,12 @@ struct ModelConstants {
   PreparedConstants prepared;
   FoldedConstants folded;
 
+  // All that no plan uses, whatever it was made of: what another plan would pack again.
+  void drop_unheld() {
+    prepared.drop_unheld();
+    forget_unused();
+  }
+
   // What was made for plans that are gone goes as well.
   void forget_unused() {
     const std::scoped_lock lock(folded.mutex(), prepared.mutex());

@@ -126,4 +126,9 @@ void keep_limits(KeptPlans& plans, const Segment& newest, SharedState& shared) {
     shared.memory.arenas.shrink([&](const backends::Memory& memory) { return largest(shared, memory); });
 }
 
+void drop_all_plans(SharedState& shared) {
+  for (KeptPlans* plans : shared.plans)
+    while (!plans->all().empty()) plans->drop(*plans->all().front());
+}
+
 }  // namespace walle::runtime

@@ -24,4 +24,7 @@ PlanBytes plan_bytes(const SharedState& shared);
 // After `newest` was added to the plans of a graph; it stays, whatever it takes.
 void keep_limits(KeptPlans& plans, const Segment& newest, SharedState& shared);
 
+// All plans of all graphs; their times stay. What was made for them is forgotten by the model's constants.
+void drop_all_plans(SharedState& shared);
+
 }  // namespace walle::runtime

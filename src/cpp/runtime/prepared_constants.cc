@@ -45,6 +45,15 @@ void PreparedConstants::drop_unused(const HandleCount& counts) {
   });
 }
 
+// Under the lock nobody is given one meanwhile.
+void PreparedConstants::drop_unheld() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [](const auto& e) {
+    const auto& slot = e.second.slot;
+    return slot.use_count() == 1 && (!slot->find() || slot->block().use_count() == 1);
+  });
+}
+
 size_t PreparedConstants::entries() const {
   std::lock_guard lock(mutex_);
   return entries_.size();

@@ -24,6 +24,7 @@ class PreparedConstants final : public backends::ConstantCache {
   // As of FoldedConstants: an entry goes once nobody else holds what it was made of.
   void count(HandleCount& counts) const;
   void drop_unused(const HandleCount& counts);
+  void drop_unheld();  // what no kernel holds, of the model's own constants too
   std::mutex& mutex() { return mutex_; }
   size_t entries() const;
   int64_t bytes() const;

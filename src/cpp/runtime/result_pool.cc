@@ -96,6 +96,10 @@ void ResultPool::end_run() {
   ++run_;
 }
 
+void ResultPool::drop_free() {
+  std::erase_if(entries_, [](const Entry& e) { return e.buffer.handles() == 1; });
+}
+
 int64_t ResultPool::free_bytes() const {
   int64_t bytes = 0;
   for (const Entry& e : entries_)

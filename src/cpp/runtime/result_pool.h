@@ -27,6 +27,7 @@ class ResultPool {
   // Forgets blocks that a caller has kept over a whole run (they are the caller's from now on) and frees
   // those that no run has needed for a while.
   void end_run();
+  void drop_free();  // what nobody holds
   // What it would lend again, and what somebody holds.
   int64_t free_bytes() const;
   int64_t lent_bytes() const;

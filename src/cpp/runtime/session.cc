@@ -25,14 +25,16 @@ Session::Session(std::shared_ptr<const Model> model, SessionOptions options,
   if (std::string folder = plan_folder(shared_.options); !folder.empty())
     shared_.cache = std::make_unique<search::PlanCache>(base::Env::system(), std::move(folder));
   const uint64_t build = build_fingerprint();
-  std::string weights = build ? weights_folder(shared_.options) : "";
-  if (weights.empty()) return;
-  WeightsCache cache(base::Env::system(), std::move(weights), build);
-  shared_.weights = std::make_unique<KeptConstants>(model_->constants().prepared, std::move(cache));
-  shared_.constants = shared_.weights.get();
+  if (std::string weights = build ? weights_folder(shared_.options) : ""; !weights.empty()) {
+    WeightsCache cache(base::Env::system(), std::move(weights), build);
+    shared_.weights = std::make_unique<KeptConstants>(model_->constants().prepared, std::move(cache));
+    shared_.constants = shared_.weights.get();
+  }
+  enter_live(*this);
 }
 
 Session::~Session() {
+  leave_live(*this);
   variants_.clear();
   runner_.drop_plans();
   model_->constants().forget_unused();
@@ -59,12 +61,12 @@ class RunScope {
   std::atomic<std::thread::id>& holder_;
 };
 
+}  // namespace
+
 Error called_within_a_run(Text function) {
   return argument_error({"a call of ", function, " within a run of the same session"}, "one after the other",
                         {function, ", called by a signal handler"}, "let the handler set a flag or raise");
 }
-
-}  // namespace
 
 bool Session::within_run() const {
   return holder_.load(std::memory_order_relaxed) == std::this_thread::get_id();
@@ -206,6 +208,10 @@ ExplainReport Session::explain() {
 MemoryReport Session::memory() {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!within_run()) lock.lock();
+  return memory_locked();
+}
+
+MemoryReport Session::memory_locked() const {
   MemoryReport report{.plans = runner_.plan_count(),
                       .steps = plan_bytes(shared_).steps,
                       .arena = shared_.memory.arenas.bytes(),

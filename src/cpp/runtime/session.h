@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/explain.h"
+#include "runtime/live_sessions.h"
 #include "runtime/memory_report.h"
 #include "runtime/model.h"
 #include "runtime/run_control.h"
@@ -26,7 +27,7 @@ struct NamedValue {
   ir::RuntimeValue value;
 };
 
-class Session {
+class Session final : public LiveSession {
  public:
   using Values = std::vector<ir::RuntimeValue>;
 
@@ -59,6 +60,11 @@ class Session {
   const SessionOptions& options() const { return shared_.options; }
   ExplainReport explain();
   MemoryReport memory();
+  // Gives back plans, with what was packed and folded for them alone, their arena, and free blocks of
+  // results; bytes of them. The next run makes again what it needs. Waits for a run under way; an argument
+  // error within one.
+  Result<int64_t> trim();
+  int64_t trim_if_idle() override;
   Status start_profile();
   Result<std::vector<ProfileEvent>> stop_profile();
 
@@ -70,6 +76,8 @@ class Session {
   };
 
   bool within_run() const;  // on this thread, in a callback of its host
+  MemoryReport memory_locked() const;
+  int64_t trim_locked();
   Status lock(std::unique_lock<std::timed_mutex>& lock, RunControl* control) const;
   struct Chosen {
     const Model* model;
@@ -98,5 +106,8 @@ class Session {
   StepTime profiled_;                    // whole runs
   std::atomic<std::thread::id> holder_;  // of a run whose host may call back from within
 };
+
+// Of what waits for the session, where a callback of its own run asks for it.
+Error called_within_a_run(Text function);
 
 }  // namespace walle::runtime

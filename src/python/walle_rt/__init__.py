@@ -21,7 +21,7 @@ from .log import set_log_level
 from .model import Model
 from .run_options import CancelToken
 from .session import Session
-from .session_memory import SessionMemory
+from .session_memory import SessionMemory, trim
 from .states import States
 from .tracing import Trace, join_traces, trace
 from .values import Signature, ValueInfo
@@ -57,6 +57,7 @@ __all__ = [
     "load",
     "set_log_level",
     "trace",
+    "trim",
 ]
 
 

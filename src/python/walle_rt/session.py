@@ -267,6 +267,19 @@ class Session:
         """What the session holds now, between runs."""
         return SessionMemory(**self._native.memory())
 
+    def trim(self) -> int:
+        """Give back plans, packed weights, what they compute in and free memory of results.
+
+        The next run makes again what it needs; states and results stay. Waits for a run under way.
+
+        Returns:
+            Bytes given back, by kind what ``memory`` no longer says.
+
+        Raises:
+            ArgumentError: called within a run of this session, by a signal handler.
+        """
+        return self._native.trim()
+
     @contextmanager
     def profile(self, path: str | os.PathLike[str] | None = None) -> Iterator[None]:
         """Time every step of the runs inside the ``with`` block; ``explain`` shows the means afterwards.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import _core
+
 
 @dataclass(frozen=True)
 class SessionMemory:
@@ -21,3 +23,15 @@ class SessionMemory:
     def total(self) -> int:
         """All bytes that would go with the session and the others of its model."""
         return self.steps + self.arena + self.free + self.packed + self.folded
+
+
+def trim() -> int:
+    """Give back what every session of the process holds between runs, those of tasks included.
+
+    As ``Session.trim``, but for sessions that run just now, which keep what they have: it waits for nothing.
+    For a system that says it is short of memory.
+
+    Returns:
+        Bytes given back.
+    """
+    return _core.trim_sessions()

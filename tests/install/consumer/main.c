@@ -248,6 +248,14 @@ static int keeps_states(const char* path) {
   if (walle_session_state(session, "total", &results, &error) != WALLE_OK) return 108;
   if (walle_results_get(results, 0, &out, &error) != WALLE_OK || ((const float*)out.data)[0] != 0) return 109;
   walle_results_free(results);
+  int64_t given = -1;
+  if (walle_session_trim(NULL, &given, &error) != WALLE_ARGUMENT) return 110;
+  if (walle_session_trim(session, &given, &error) != WALLE_OK || given <= 0) return 111;
+  if (walle_session_trim(session, NULL, &error) != WALLE_OK || walle_trim() != 0) return 112;
+  x.name = "x";
+  if (walle_session_run(session, &x, 1, &results, &error) != WALLE_OK) return 113;
+  walle_results_free(results);
+  if (walle_trim() <= 0) return 114;
   walle_session_free(session);
   walle_model_free(model);
   return 0;

@@ -261,6 +261,14 @@ WALLE_API walle_status_t walle_session_set_state(walle_session_t* session, const
 /* All states begin again with what the model says. */
 WALLE_API walle_status_t walle_session_reset_states(walle_session_t* session, walle_error_t* error);
 
+/* Gives back what the session holds between runs and makes again with its next one: plans, with what was
+ * packed and folded for them alone, what they compute in, and memory of results that nobody holds. bytes: of
+ * them; may be NULL. States stay. Waits for a run that is under way; WALLE_ARGUMENT in a callback of one. */
+WALLE_API walle_status_t walle_session_trim(walle_session_t* session, int64_t* bytes, walle_error_t* error);
+/* The same for every session of the process, those of tasks included, but for the ones that run just now: for
+ * Android's onTrimMemory and iOS's memory warning, from any thread. Bytes given back. */
+WALLE_API int64_t walle_trim(void);
+
 WALLE_API void walle_results_free(walle_results_t* results);
 WALLE_API size_t walle_results_count(const walle_results_t* results);
 /* By index in the order of the model's outputs, or of the signature's. */
