@@ -35,6 +35,11 @@ foreach(dir IN LISTS room_dirs)
     walle_reuse_headers(${room}_test base_test)
   endif()
   add_test(NAME ${room} COMMAND ${room}_test)
+  if(CMAKE_CROSSCOMPILING)
+    # A test that starts its own program does so in the emulator, too.
+    list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " runner)
+    set_property(TEST ${room} APPEND PROPERTY ENVIRONMENT "WALLE_TEST_RUNNER=${runner}")
+  endif()
   # Two at a time, but for those that own the machine: children that are forked and killed, threads that are
   # starved on purpose, times that are promised.
   if(room MATCHES "^(base|container|stream|vm)$")
@@ -51,6 +56,6 @@ foreach(dir IN LISTS room_dirs)
       # Those of the release build, whose memory the sanitizers do not follow.
       list(APPEND vm_environment "LSAN_OPTIONS=suppressions=${vm_tests}/lsan.supp:print_suppressions=0")
     endif()
-    set_tests_properties(${room} PROPERTIES ENVIRONMENT "${vm_environment}")
+    set_property(TEST ${room} APPEND PROPERTY ENVIRONMENT "${vm_environment}")
   endif()
 endforeach()

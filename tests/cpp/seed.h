@@ -14,8 +14,8 @@
 
 extern "C" char** environ;
 
-// The seed of a test's random cases: WALLE_TEST_SEED where it is set, which may be another one for each test.
-// A test that fails after it asked for one ends with the command that repeats it:
+// The seed of a test's random cases: WALLE_TEST_SEED where it is set, which may be another one for each
+// test. A test that fails after it asked for one ends with the command that repeats it:
 //
 //   std::mt19937 rng(test_seed());   // another one each time
 //   std::mt19937 rng(test_seed(7));  // 7, unless the variable says otherwise
@@ -24,6 +24,15 @@ extern "C" char** environ;
 namespace walle {
 
 namespace seed_detail {
+
+// This program as a shell starts it: behind the emulator that a foreign one needs (WALLE_TEST_RUNNER,
+// cmake/tests.cmake).
+inline std::string this_program() {
+  const char* const runner = std::getenv("WALLE_TEST_RUNNER");
+  std::error_code none;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
+  return (runner ? runner + std::string(" ") : "") + (none ? "<this program>" : self.string());
+}
 
 // With what else the environment says of walle: instruction set, costs, machine.
 inline std::string command_of(const ::testing::TestInfo& test, uint32_t seed) {
@@ -36,10 +45,7 @@ inline std::string command_of(const ::testing::TestInfo& test, uint32_t seed) {
     if (!entry.starts_with("WALLE_TEST_SEED="))
       out += " " + entry.substr(0, equals + 1) + "'" + entry.substr(equals + 1) + "'";
   }
-  std::error_code none;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", none);
-  out += " " + (none ? "<this program>" : self.string());
-  return out + " '--gtest_filter=" + test.test_suite_name() + "." + test.name() + "'";
+  return out + " " + this_program() + " '--gtest_filter=" + test.test_suite_name() + "." + test.name() + "'";
 }
 
 // A listener and not a trace around each assertion: fixtures draw in their constructors, and helpers in

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 
 namespace walle {
@@ -35,7 +34,7 @@ TEST(Seed, DISABLED_Fails) {
 TEST(Seed, DISABLED_Holds) { EXPECT_EQ(test_seed(7), 7u); }
 
 TEST(Seed, AFailureNamesTheCommandThatRepeatsIt) {
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string self = seed_detail::this_program();
   const std::string run = "env -u WALLE_TEST_SEED WALLE_SEED_TEST=1 ";
   const std::string only = " --gtest_also_run_disabled_tests --gtest_filter=Seed.DISABLED_";
   const std::string first = said(run + self + only + "Fails");
