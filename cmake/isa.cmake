@@ -79,10 +79,10 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/kernels/eltwise/unary.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(WALLE_FORMS avx_vnni avx512_vnni avx512_bf16)
   set(WALLE_ISA_FLAGS_avx_vnni -mavx2 -mfma -mf16c -mavxvnni)
-  set(WALLE_ISA_FLAGS_avx512_vnni -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mfma -mf16c
-    -mprefer-vector-width=512)
-  set(WALLE_ISA_FLAGS_avx512_bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mfma -mf16c
-    -mprefer-vector-width=512)
+  set(WALLE_ISA_FLAGS_avx512_vnni -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mamx-tile
+    -mamx-int8 -mfma -mf16c -mprefer-vector-width=512)
+  set(WALLE_ISA_FLAGS_avx512_bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mamx-tile
+    -mamx-bf16 -mfma -mf16c -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(WALLE_FORMS neon_dot neon_i8mm neon_bf16)
   # Features one by one for Clang, because Zig's takes no -march beside its -target.

@@ -14,7 +14,7 @@ import walle_rt
 from walle_rt.bench import zoo
 
 Array = np.ndarray[Any, Any]
-FORM = "avx512+avx512_bf16"
+FORMS = ("avx512+avx512_bf16", "avx512+avx512_bf16+amx_bf16")
 
 
 def rounded(x: Array) -> Array:
@@ -28,14 +28,14 @@ def snr_db(want: Array, got: Array) -> float:
     return float(10 * np.log10((want**2).sum() / max(((want - got) ** 2).sum(), 1e-300)))
 
 
-@pytest.fixture(autouse=True)
-def _form(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WALLE_CPU", FORM)
+@pytest.fixture(autouse=True, params=FORMS)
+def _form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WALLE_CPU", request.param)
     monkeypatch.setenv("WALLE_COSTS", "zen4")  # where such products are the faster ones
     try:
         walle_rt.load(convolution((1, 16, 4, 4), (16, 16, 1, 1))).session()
     except walle_rt.ArgumentError as error:
-        pytest.skip(f"this machine cannot run {FORM}: {error}")
+        pytest.skip(f"this machine cannot run {request.param}: {error}")
 
 
 def convolution(x: tuple[int, ...], w: tuple[int, ...], **attributes: Any) -> Any:

@@ -17,18 +17,18 @@ from walle_rt.bench import zoo
 from walle_rt.demo import minilm
 
 Array = np.ndarray[Any, Any]
-FORM = "avx512+avx512_bf16"
+FORMS = ("avx512+avx512_bf16", "avx512+avx512_bf16+amx_bf16")
 
 
-@pytest.fixture
-def form(monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("WALLE_CPU", FORM)
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("WALLE_CPU", request.param)
     monkeypatch.setenv("WALLE_COSTS", "zen4")  # where such products are the faster ones
     try:
         walle_rt.load(product(1, 1, 1)).session()
     except walle_rt.ArgumentError as error:
-        pytest.skip(f"this machine cannot run {FORM}: {error}")
-    return FORM
+        pytest.skip(f"this machine cannot run {request.param}: {error}")
+    return str(request.param)
 
 
 def normal(*shape: int) -> Array:

@@ -13,7 +13,15 @@ from random_seed import random_seed
 import walle_rt
 
 KINDS = {TensorProto.UINT8: np.uint8, TensorProto.INT8: np.int8}
-FORMS = ["scalar", "sse4", "avx2", "avx2+avx_vnni", "avx512", "avx512+avx512_vnni"]
+FORMS = [
+    "scalar",
+    "sse4",
+    "avx2",
+    "avx2+avx_vnni",
+    "avx512",
+    "avx512+avx512_vnni",
+    "avx512+avx512_vnni+amx_int8",
+]
 Array = np.ndarray[Any, Any]
 
 

@@ -16,7 +16,15 @@ from random_seed import random_seed
 import walle_rt
 
 GRAPHS = int(os.environ.get("WALLE_TEST_PAIRS", "25"))
-FORMS = ["scalar", "sse4", "avx2", "avx2+avx_vnni", "avx512", "avx512+avx512_vnni"]
+FORMS = [
+    "scalar",
+    "sse4",
+    "avx2",
+    "avx2+avx_vnni",
+    "avx512",
+    "avx512+avx512_vnni",
+    "avx512+avx512_vnni+amx_int8",
+]
 OPTIONS: list[dict[str, Any]] = [
     {"threads": 1},
     {"threads": 2},

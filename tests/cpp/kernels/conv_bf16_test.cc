@@ -21,13 +21,18 @@ namespace walle::kernels {
 namespace emulated_mmla {
 extern const ConvBf16Table kConvBf16;  // conv_bf16_mmla_emulated.cc
 }
+namespace emulated_amx {
+extern const ConvBf16Table kConvBf16;  // conv_bf16_amx_emulated.cc
+}
 
 namespace {
 
 std::vector<Variant<ConvBf16Table>> forms_here() {
   std::vector<Variant<ConvBf16Table>> out{{"emulated", {}, &emulated::kConvBf16},
-                                          {"emulated_mmla", {}, &emulated_mmla::kConvBf16}};
+                                          {"emulated_mmla", {}, &emulated_mmla::kConvBf16},
+                                          {"emulated_amx", {}, &emulated_amx::kConvBf16}};
   if (const auto* form = conv_bf16_form(base::cpu_features().has)) out.push_back(*form);
+  if (const auto* form = conv_bf16_amx_form(base::cpu_features().has)) out.push_back(*form);
   return out;
 }
 

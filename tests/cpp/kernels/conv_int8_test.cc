@@ -14,11 +14,14 @@
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
-// conv_int8_sdot_emulated.cc and conv_int8_mmla_emulated.cc
+// conv_int8_sdot_emulated.cc, conv_int8_mmla_emulated.cc and conv_int8_amx_emulated.cc
 namespace emulated_sdot {
 extern const ConvInt8Table kConvInt8;
 }
 namespace emulated_mmla {
+extern const ConvInt8Table kConvInt8;
+}
+namespace emulated_amx {
 extern const ConvInt8Table kConvInt8;
 }
 
@@ -28,7 +31,9 @@ std::vector<Variant<ConvInt8Table>> forms_here() {
   std::vector<Variant<ConvInt8Table>> out;
   for (const Variant<ConvInt8Table>& form : conv_int8_forms())
     if (base::cpu_features().has.has(form.needs)) out.push_back(form);
+  if (const auto* tiles = conv_int8_amx_form(base::cpu_features().has)) out.push_back(*tiles);
   out.push_back({"emulated", {}, &emulated::kConvInt8});
+  out.push_back({"emulated_amx", {}, &emulated_amx::kConvInt8});
   out.push_back({"emulated_sdot", {}, &emulated_sdot::kConvInt8});
   out.push_back({"emulated_mmla", {}, &emulated_mmla::kConvInt8});
   return out;

@@ -20,13 +20,18 @@ namespace walle::kernels {
 namespace emulated_mmla {
 extern const Bf16Table kGemmBf16;  // gemm_bf16_mmla_emulated.cc
 }
+namespace emulated_amx {
+extern const Bf16Table kGemmBf16;  // gemm_bf16_amx_emulated.cc
+}
 
 namespace {
 
 std::vector<Variant<Bf16Table>> forms_here() {
   std::vector<Variant<Bf16Table>> out{{"emulated", {}, &emulated::kGemmBf16},
-                                      {"emulated_mmla", {}, &emulated_mmla::kGemmBf16}};
+                                      {"emulated_mmla", {}, &emulated_mmla::kGemmBf16},
+                                      {"emulated_amx", {}, &emulated_amx::kGemmBf16}};
   if (const auto* form = bf16_form(base::cpu_features().has)) out.push_back(*form);
+  if (const auto* form = bf16_amx_form(base::cpu_features().has)) out.push_back(*form);
   return out;
 }
 

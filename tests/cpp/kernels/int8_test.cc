@@ -13,11 +13,14 @@
 #include "tensor/buffer.h"
 
 namespace walle::kernels {
-// int8_sdot_emulated.cc and int8_mmla_emulated.cc
+// int8_sdot_emulated.cc, int8_mmla_emulated.cc and int8_amx_emulated.cc
 namespace emulated_sdot {
 extern const Int8Table kGemmInt8;
 }
 namespace emulated_mmla {
+extern const Int8Table kGemmInt8;
+}
+namespace emulated_amx {
 extern const Int8Table kGemmInt8;
 }
 
@@ -27,7 +30,9 @@ std::vector<Variant<Int8Table>> forms_here() {
   std::vector<Variant<Int8Table>> out;
   for (const Variant<Int8Table>& form : int8_forms())
     if (base::cpu_features().has.has(form.needs)) out.push_back(form);
+  if (const auto* tiles = int8_amx_form(base::cpu_features().has)) out.push_back(*tiles);
   out.push_back({"emulated", {}, &emulated::kGemmInt8});
+  out.push_back({"emulated_amx", {}, &emulated_amx::kGemmInt8});
   out.push_back({"emulated_sdot", {}, &emulated_sdot::kGemmInt8});
   out.push_back({"emulated_mmla", {}, &emulated_mmla::kGemmInt8});
   return out;

@@ -44,9 +44,10 @@ constexpr Isa kSet = Isa::avx512;
 #endif
 std::vector<Form> forms_here() {
   std::vector<Form> out{{"emulated", Isa::scalar, &emulated::kConvBf16, &emulated::kBlockedBf16}};
-  const auto* form = conv_bf16_form(base::cpu_features().has);
-  if (form && winograd_bf16_fits(some_shape(), kSet, *form->table))
-    out.push_back({form->name, kSet, form->table, blocked_bf16_form(base::cpu_features().has)->table});
+  const base::Capabilities has = base::cpu_features().has;
+  for (const auto* form : {conv_bf16_form(has), conv_bf16_amx_form(has)})
+    if (form && winograd_bf16_fits(some_shape(), kSet, *form->table))
+      out.push_back({form->name, kSet, form->table, blocked_bf16_form(has)->table});
   return out;
 }
 

@@ -158,7 +158,9 @@ TEST(MachineCosts, FiguresMustBePositive) {
     other.bf16_flop = rate;
     const auto decoded = decode_profile("m", encode_profile("m", other));
     ASSERT_EQ(decoded.has_value(), rate == 0 || rate == 0.5) << rate;
-    if (decoded) EXPECT_EQ(decoded->bf16_flop, rate);
+    if (decoded) {
+      EXPECT_EQ(decoded->bf16_flop, rate);
+    }
   }
 }
 
@@ -257,6 +259,9 @@ TEST(MachineCosts, ScaledMachinesKnowWhatStandsBesideTheirSets) {
       {"zen5", "avx512", "gemm_int8", "avx512_vnni", "gemm_int8", "avx512"},
       {"zen5", "avx512", "gemm_bf16", "avx512_bf16", "gemm_f32", "avx512"},
       {"zen5", "avx512", "blocked_window_bf16", "avx512_bf16", "blocked_window_f32", "avx512"},
+      {"zen5", "avx512", "gemm_int8", "amx_int8", "gemm_int8", "avx512_vnni"},
+      {"zen5", "avx512", "gemm_bf16", "amx_bf16", "gemm_bf16", "avx512_bf16"},
+      {"zen5", "avx512", "blocked_window_bf16", "amx_bf16", "blocked_window_bf16", "avx512_bf16"},
       {"phone", "neon", "gemm_bf16", "neon_bf16", "gemm_f32", "neon"},
       {"phone", "neon", "blocked_window_bf16", "neon_bf16", "blocked_window_f32", "neon"},
   };

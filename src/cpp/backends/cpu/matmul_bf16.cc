@@ -15,9 +15,14 @@ namespace {
 using Form = kernels::Variant<kernels::Bf16Table>;
 constexpr int64_t kFloatBytes = sizeof(float);
 
-const Form* form_here() {
+// Fewer rows wait for B, by whatever it is multiplied.
+constexpr int64_t kFewestTileRows = 5;
+
+const Form* form_here(int64_t rows) {
   const auto usable = kernels::usable_capabilities();
-  return usable.ok() ? kernels::bf16_form(*usable) : nullptr;
+  if (!usable.ok()) return nullptr;
+  const Form* tiles = rows >= kFewestTileRows ? kernels::bf16_amx_form(*usable) : nullptr;
+  return tiles ? tiles : kernels::bf16_form(*usable);
 }
 
 bool packs_ahead(const NodeView& node, const MatMulProblem& p) { return node.constant(1) && p.one_b(); }
@@ -51,10 +56,11 @@ Result<Block> pack(const kernels::Bf16Table& table, const Tensor& b, const MatMu
 }  // namespace
 
 void add_bf16_products(const NodeView& node, int threads, int choice, std::vector<Candidate>& out) {
-  const Form* form = form_here();
-  if (node.dtype(0) != DType::float32 || !form) return;
-  const kernels::Bf16Table& table = *form->table;
+  if (node.dtype(0) != DType::float32) return;
   const MatMulProblem p = matmul_problem_of(node);
+  const Form* form = form_here(p.m);
+  if (!form) return;
+  const kernels::Bf16Table& table = *form->table;
   const bool packed = packs_ahead(node, p);
   const std::string tile = std::to_string(table.mr) + "x" + std::to_string(table.nr);
   Candidate c = variant_candidate(node, kernel_name(table, p, packed), form->name, threads, choice, tile);
@@ -68,15 +74,15 @@ void add_bf16_products(const NodeView& node, int threads, int choice, std::vecto
 }
 
 Result<std::unique_ptr<Kernel>> prepare_bf16_product(const NodeView& node, PrepareContext& context) {
-  const Form* form = form_here();
+  MatMulProblem p = matmul_problem_of(node);
+  const Form* form = form_here(p.m);
   if (!form) return internal_error("a product in bfloat16 without its instruction", "cpu MatMul");
   const kernels::Bf16Table& table = *form->table;
-  MatMulProblem p = matmul_problem_of(node);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   SharedBlock weights;
   if (packs_ahead(node, p)) {
     const std::string kind =
-        "gemm_bf16_b_" + std::string(form->name) + "_" + std::to_string(p.k) + "x" + std::to_string(p.n);
+        "gemm_bf16_b_" + std::to_string(table.nr) + "_" + std::to_string(p.k) + "x" + std::to_string(p.n);
     WALLE_ASSIGN(weights,
                  context.shared({node.constant(1)}, kind, [&] { return pack(table, *node.constant(1), p); }));
   }

@@ -22,6 +22,8 @@ namespace walle::kernels {
 
 // The best form within what may be used; null: there is none, and no other way to it either.
 const Variant<ConvBf16Table>* conv_bf16_form(base::Capabilities usable);
+// The same by tiles of 16 pixels; null where there are none.
+const Variant<ConvBf16Table>* conv_bf16_amx_form(base::Capabilities usable);
 
 bool conv_bf16_fits(const ConvShape& shape);
 

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "base/checked.h"
+#include "kernels/amx_forms.h"
 #include "kernels/bfdot_forms.h"
 #include "kernels/conv_bf16/conv_bf16.h"
 #include "kernels/conv_bf16/conv_bf16_band.h"
@@ -10,6 +11,7 @@
 namespace walle::kernels {
 
 WALLE_BFDOT_FORM(ConvBf16Table, kConvBf16, conv_bf16_form)
+WALLE_AMX_FORM(amx_bf16, avx512_bf16, ConvBf16Table, kConvBf16Amx, conv_bf16_amx_form)
 
 namespace {
 using base::ceil_div;

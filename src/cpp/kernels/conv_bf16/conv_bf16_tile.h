@@ -135,7 +135,7 @@ void bf16_tiles(const ConvBf16Task& t) {
 // Functions are of float32: results that they follow are rounded behind them, from a few tiles' room in the
 // first-level cache. Narrow panels too, one at most of a convolution, so that their tiles have one end: 9 KB.
 template <int V>
-void floats_then_bf16(const ConvBf16Task& t) {
+void floats_then_bf16(const ConvBf16Task& t, void (*tiles)(const ConvBf16Task&)) {
   constexpr int64_t kMost = kActivatedTiles * kMr;
   float staged[kMost * V * kLanes];
   for (int64_t first = 0; first < t.pixels; first += kMost) {
@@ -156,18 +156,20 @@ void floats_then_bf16(const ConvBf16Task& t) {
           fn(staged + (v * n + i) * kLanes, (first + i) * t.y_step + v * t.y_vector);
     };
     if (t.residual16) each([&](float* to, int64_t at) { store(to, load(t.residual16 + at)); });
-    bf16_tiles<V>(part);
+    tiles(part);
     each([&](const float* from, int64_t at) { store(t.y16 + at, narrowed(load(from))); });
   }
 }
 
 template <int V>
-void panel_of(const ConvBf16Task& t) {
+void panel_of(const ConvBf16Task& t, void (*tiles)(const ConvBf16Task&)) {
   const bool staged = t.y16 && (V == 1 || t.tail.activation > Activation::clamp);
-  staged ? floats_then_bf16<V>(t) : bf16_tiles<V>(t);
+  staged ? floats_then_bf16<V>(t, tiles) : tiles(t);
 }
 
-void dense(const ConvBf16Task& t) { t.narrow ? panel_of<1>(t) : panel_of<kVectors>(t); }
+void dense(const ConvBf16Task& t) {
+  t.narrow ? panel_of<1>(t, bf16_tiles<1>) : panel_of<kVectors>(t, bf16_tiles<kVectors>);
+}
 
 // One vector of words, or as many as are left.
 inline void store_words(uint32_t* out, vu words, int64_t n) {

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/thread_pool.h"
+#include "kernels/amx_forms.h"
 #include "kernels/blocked/blocked_columns.h"
 #include "kernels/parallel.h"
 #include "kernels/vnni_forms.h"
@@ -12,6 +13,7 @@
 namespace walle::kernels {
 
 WALLE_MMLA_FORMS(ConvInt8Table, kConvInt8, conv_int8_forms)
+WALLE_AMX_FORM(amx_int8, avx512_vnni, ConvInt8Table, kConvInt8Amx, conv_int8_amx_form)
 
 namespace {
 using base::ceil_div;
@@ -119,6 +121,9 @@ bool conv_int8_fits(const ConvShape& s) {
 
 const Variant<ConvInt8Table>& conv_int8_form(base::Capabilities usable, const ConvShape& s, bool nine_bits) {
   const bool pairs = nine_bits || (is_depthwise(s) && s.dw > 1 && s.kw > 1);
+  // By tiles where each pixel fills a part of its row.
+  const bool fills = s.groups > 0 && !is_depthwise(s) && s.c / s.groups % kBlock == 0;
+  if (const auto* tiles = fills && !pairs ? conv_int8_amx_form(usable) : nullptr) return *tiles;
   const auto forms = conv_int8_forms();
   size_t best = 0;
   for (size_t i = 1; i < forms.size(); ++i)

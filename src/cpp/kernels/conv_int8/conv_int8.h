@@ -22,6 +22,8 @@ namespace walle::kernels {
 
 // Of each set, and of what stands beside them; the best one last.
 std::span<const Variant<ConvInt8Table>> conv_int8_forms();
+// By tiles of 16 pixels; nullptr where there are none.
+const Variant<ConvInt8Table>* conv_int8_amx_form(base::Capabilities usable);
 
 // Whether some form runs it.
 bool conv_int8_fits(const ConvShape& shape);

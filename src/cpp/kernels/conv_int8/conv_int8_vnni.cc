@@ -3,6 +3,11 @@
 
 // Behind the words that its tiles multiply by.
 #include "kernels/conv_int8/conv_int8_quads.h"
+#if defined(WALLE_ISA_AVX512)
+#include "kernels/simd/byte_tiles.h"
+// Behind the tiles that it multiplies by.
+#include "kernels/conv_int8/conv_int8_amx.h"
+#endif
 
 namespace walle::kernels::WALLE_ISA_NS {
 
@@ -18,5 +23,19 @@ const ConvInt8Table kConvInt8 = {.lanes = kLanes,
                                  .image_to_points = nullptr,
                                  .winograd_panel = nullptr,
                                  .rows_to_words = rows_to_words};
+#if defined(WALLE_ISA_AVX512)
+extern const ConvInt8Table kConvInt8Amx;
+const ConvInt8Table kConvInt8Amx = {.lanes = kLanes,
+                                    .rows = kAmxPixels,
+                                    .step = 4,
+                                    .is_signed = kSignedQuads,
+                                    .dense = dense_amx,
+                                    .depthwise = depthwise,
+                                    .to_words = to_words,
+                                    .taps_to_words = taps_to_words,
+                                    .image_to_points = nullptr,
+                                    .winograd_panel = nullptr,
+                                    .rows_to_words = rows_to_words};
+#endif
 
 }  // namespace walle::kernels::WALLE_ISA_NS

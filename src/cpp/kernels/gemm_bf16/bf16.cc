@@ -5,11 +5,13 @@
 #include "base/checked.h"
 #include "base/cpu_features.h"
 #include "base/thread_pool.h"
+#include "kernels/amx_forms.h"
 #include "kernels/bfdot_forms.h"
 
 namespace walle::kernels {
 
 WALLE_BFDOT_FORM(Bf16Table, kGemmBf16, bf16_form)
+WALLE_AMX_FORM(amx_bf16, avx512_bf16, Bf16Table, kGemmBf16Amx, bf16_amx_form)
 
 namespace {
 using base::ceil_div;

@@ -16,6 +16,8 @@ namespace walle::kernels {
 
 // nullptr where the processor has no such products: float32 is faster then.
 const Variant<Bf16Table>* bf16_form(base::Capabilities usable);
+// The same by tiles of 16 rows, 16 times as many products at once as float32's; nullptr where there are none.
+const Variant<Bf16Table>* bf16_amx_form(base::Capabilities usable);
 
 struct Bf16Gemm {
   int64_t m = 0, n = 0, k = 0;

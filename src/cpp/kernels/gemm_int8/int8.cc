@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/thread_pool.h"
+#include "kernels/amx_forms.h"
 #include "kernels/vnni_forms.h"
 
 namespace walle::kernels {
@@ -75,8 +76,11 @@ void run_share(const Int8Table& t, const Int8Gemm& g, const uint32_t* a, int64_t
 }
 }  // namespace
 
+WALLE_AMX_FORM(amx_int8, avx512_vnni, Int8Table, kGemmInt8Amx, int8_amx_form)
+
 const Variant<Int8Table>& int8_form(base::Capabilities usable) {
-  return pick<Int8Table>(int8_forms(), usable);
+  const auto* const tiles = int8_amx_form(usable);
+  return tiles ? *tiles : pick<Int8Table>(int8_forms(), usable);
 }
 
 int64_t int8_packed_b_words(const Int8Table& table, int64_t n, int64_t k) {

@@ -12,6 +12,8 @@ namespace walle::kernels {
 
 // Of each set, and of what stands beside them; the best one last.
 std::span<const Variant<Int8Table>> int8_forms();
+// By tiles of 16 rows; nullptr where there are none.
+const Variant<Int8Table>* int8_amx_form(base::Capabilities usable);
 // The best one within what may be used.
 const Variant<Int8Table>& int8_form(base::Capabilities usable);
 

@@ -9,6 +9,7 @@
 //   element and to its zero point changes nothing. Of both signed with sdot. Zero points come in where sums
 //   start: with sums over k of A's rows and B's columns,
 //   sum (a - za)(b - zb) = sum a b - zb sum a - za (sum b - k zb).
+// - tiles: quads, of which 16 of two times 16 rows lie together (int8_amx.h).
 // - eights: two words, which usmmla multiplies of two rows and two columns at once; zero points as of quads.
 // Sums wrap as int32 do, which needs k > 33,000.
 #pragma once
@@ -50,7 +51,7 @@ struct Int8Block {
 struct Int8Table {
   int mr = 0, nr = 0;
   int step = 0;   // elements of k in one word
-  int words = 1;  // that are multiplied together: 2 of eights, and steps are a multiple
+  int words = 1;  // that are multiplied together: 2 of eights, 16 of tiles; steps are a multiple
   // Words behind the steps of a panel, for each of its rows or columns: what Int8Block's sums point to.
   int sums = 0;
   void (*block)(const Int8Block& block);

@@ -19,6 +19,14 @@ const kernels::Variant<kernels::ConvBf16Table>* form_here() {
   return usable.ok() ? kernels::conv_bf16_form(*usable) : nullptr;
 }
 
+// By tiles where each pixel fills a row of one; an image of three channels waits for its words.
+const kernels::Variant<kernels::ConvBf16Table>* form_for(const kernels::ConvShape& shape) {
+  const auto usable = kernels::usable_capabilities();
+  const bool fills = shape.groups > 0 && shape.c / shape.groups % kernels::kBlock == 0;
+  const auto* tiles = usable.ok() && fills ? kernels::conv_bf16_amx_form(*usable) : nullptr;
+  return tiles ? tiles : form_here();
+}
+
 Result<SharedBlock> packed_weights(const NodeView& node, const kernels::ConvBf16& conv, std::string_view form,
                                    PrepareContext& context) {
   const Tensor& w = *node.constant(1);
@@ -54,7 +62,7 @@ const Memory& Bf16Images::memory() const {
 void bf16_candidates(const NodeView& node, const Bf16Images& images, int threads,
                      std::vector<Candidate>& out) {
   const kernels::ConvShape shape = conv_shape(node);
-  const auto* form = form_here();
+  const auto* form = form_for(shape);
   if (!form || !kernels::conv_bf16_fits(shape)) return;
   const kernels::ConvBf16 conv = kernels::make_conv_bf16(shape, *form->table, images.from);
   const bool from_rows = images.from == kernels::ConvBf16Image::rows;
@@ -86,7 +94,7 @@ void bf16_candidates(const NodeView& node, const Bf16Images& images, int threads
 
 Result<std::unique_ptr<Kernel>> bf16_conv_kernel(const NodeView& node, const Bf16Images& images, int unit,
                                                  PrepareContext& context) {
-  const auto* form = form_here();
+  const auto* form = form_for(conv_shape(node));
   if (!form) return internal_error("a processor without products of bfloat16", "cpu convolution in bfloat16");
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (unit)

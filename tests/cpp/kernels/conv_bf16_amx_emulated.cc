@@ -1,0 +1,21 @@
+// The convolution in bfloat16 by tiles of 16 pixels, in no instruction set.
+#define WALLE_ISA_NS emulated_amx
+#define WALLE_ISA_SCALAR 1
+#include "kernels/bfloat_emulated.h"
+
+// Behind the words that its tiles multiply by.
+#include "kernels/bfloat_tiles_emulated.h"
+// Behind the tiles that it multiplies by.
+#include "kernels/conv_bf16/conv_bf16_amx.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+
+extern const ConvBf16Table kConvBf16;
+const ConvBf16Table kConvBf16 = {.lanes = kLanes,
+                                 .rows = kAmxPixels,
+                                 .dense = amx_dense,
+                                 .to_words = to_words,
+                                 .rows_to_words = rows_to_words,
+                                 .winograd_input = winograd_input};
+
+}  // namespace walle::kernels::WALLE_ISA_NS
