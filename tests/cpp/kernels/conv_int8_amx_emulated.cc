@@ -14,6 +14,7 @@ extern const ConvInt8Table kConvInt8;
 const ConvInt8Table kConvInt8 = {.lanes = kLanes,
                                  .rows = kAmxPixels,
                                  .step = 4,
+                                 .together = 4,
                                  .is_signed = kSignedQuads,
                                  .dense = dense_amx,
                                  .depthwise = depthwise,

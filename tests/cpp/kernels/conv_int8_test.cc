@@ -152,7 +152,8 @@ class Convolutions {
     s.m = 1 + pick(70);
     const int64_t kind = pick(6);
     if (kind < 2) s.groups = s.c = s.m = 2 + pick(40);
-    if (kind == 2) s.groups = 2, s.c = 32 * (1 + pick(2)), s.m = 64;
+    if (kind == 2) s.groups = 2, s.c = 32 * (1 + pick(4)), s.m = 64;
+    if (kind == 3) s.c = 49 + pick(90), s.m = 1 + pick(40);  // four blocks of channels together, or not
     return s;
   }
 

@@ -57,12 +57,14 @@ int64_t product_words(const ConvInt8& c) {
   return c.winograd ? c.points() * c.tiles_at_once() * c.panel() : 0;
 }
 
-// Of one block of a band.
-int64_t band_words(const ConvInt8& c) { return c.flat ? c.band * c.words : band_rows(c) * c.row_words; }
+// Of one block of a band, or of those that lie together.
+int64_t band_words(const ConvInt8& c) {
+  return c.flat ? c.band * c.pixel_words() : band_rows(c) * c.row_words;
+}
 
 int64_t scratch_words(const ConvInt8& c) {
   if (!c.copied) return 0;
-  const int64_t copied = (c.depthwise ? 1 : c.all_blocks()) * band_words(c) + slack_words(c);
+  const int64_t copied = (c.depthwise ? 1 : c.all_blocks() / c.together) * band_words(c) + slack_words(c);
   return base::round_up(copied, int64_t{16}) + point_words(c) + product_words(c);
 }
 
@@ -75,9 +77,9 @@ bool copies_little(const ConvShape& s) {
 
 void set_band(ConvInt8& c) {
   const ConvShape& s = c.shape;
-  const int64_t blocks = c.depthwise ? 1 : c.all_blocks();
+  const int64_t blocks = c.depthwise ? 1 : c.all_blocks() / c.together;
   if (c.flat) {
-    const int64_t most = std::max<int64_t>(kBandWords / (blocks * c.words), 2 * c.table->rows);
+    const int64_t most = std::max<int64_t>(kBandWords / (blocks * c.pixel_words()), 2 * c.table->rows);
     c.band = ceil_div(s.ow, ceil_div(s.ow, most));
     return;
   }
@@ -144,7 +146,9 @@ ConvInt8 make_conv_int8(const ConvShape& shape, const ConvInt8Table& table, bool
                        ? base::round_up(ceil_div(inputs, step), int64_t{table.words})
                        : kBlock / step;
   c.words = c.depthwise ? kBlock : c.copied_words;
-  c.copied = c.depthwise || from_rows || step == 2 || c.turned() != 0 || padded(s);
+  // A row of a tile is then whole: four times as many products a step, for a copy of what each panel reads.
+  c.together = !c.depthwise && !from_rows && c.blocks % table.together == 0 ? table.together : 1;
+  c.copied = c.depthwise || from_rows || step == 2 || c.turned() != 0 || padded(s) || c.together > 1;
   c.flat =
       !c.depthwise && s.taps() == 1 && s.sh == 1 && s.sw == 1 && !padded(s) && s.oh == s.h && s.ow == s.w;
   if (c.flat) {
@@ -154,10 +158,10 @@ ConvInt8 make_conv_int8(const ConvShape& shape, const ConvInt8Table& table, bool
   c.winograd = winograd_pays(c);
   const int64_t width = c.copied && !c.flat ? met(tiled(c, s.ow), s.sw, s.kw, s.dw) : s.w;
   // Every second word of all rows is one of each row.
-  c.row_words = (c.depthwise && s.sw == 2 ? base::round_up(width, int64_t{2}) : width) * c.words;
+  c.row_words = (c.depthwise && s.sw == 2 ? base::round_up(width, int64_t{2}) : width) * c.pixel_words();
   set_band(c);
   for (int64_t i = 0; i < s.kh; ++i)
-    for (int64_t j = 0; j < s.kw; ++j) c.tap.push_back(i * s.dh * c.row_words + j * s.dw * c.words);
+    for (int64_t j = 0; j < s.kw; ++j) c.tap.push_back(i * s.dh * c.row_words + j * s.dw * c.pixel_words());
   c.by_panels = s.m * s.taps() > s.n * s.h * s.w;
   return c;
 }
@@ -287,7 +291,8 @@ class Share {
       const auto* image = reinterpret_cast<const uint32_t*>(r_.x) + n * c_.all_blocks() * block;
       return {image + (c_.flat ? band.first * c_.words : band.first * s.sh * c_.row_words), block};
     }
-    for (int64_t b = 0; b < c_.all_blocks(); ++b) copy_block(n, b, band, scratch_ + b * band_words(c_));
+    for (int64_t b = 0; b < c_.all_blocks(); ++b)
+      copy_block(n, b, band, scratch_ + b / c_.together * band_words(c_) + b % c_.together * c_.words);
     return {scratch_, band_words(c_)};
   }
 
@@ -296,12 +301,12 @@ class Share {
     if (c_.flat) return to_words(n, block, band.first, band.count(), to);
     const int64_t first = band.first * s.sh - s.pt;
     const int64_t rows = rows_met(c_, band.count());
-    const int64_t width = c_.row_words / c_.words;
+    const int64_t width = c_.row_words / c_.pixel_words();
     const int64_t left = std::min(s.pl, width);
     const int64_t inside = std::clamp<int64_t>(width - left, 0, s.w);
-    const int64_t words = c_.copied_words;
+    const int64_t words = c_.copied_words * c_.together;
     // Words of taps side by side are made of all rows at once, which lie at the end of their place.
-    uint32_t* const copied = to + rows * width * (c_.words - words);
+    uint32_t* const copied = to + rows * width * (c_.pixel_words() - words);
     uint32_t* pixels = copied;
     for (int64_t row = first; row < first + rows; ++row, pixels += width * words) {
       if (row < 0 || row >= s.h) {
@@ -321,7 +326,10 @@ class Share {
     uint32_t word = 0;
     if (c_.table->step == 4)
       word = static_cast<uint32_t>(static_cast<uint8_t>(r_.x_zero + c_.turned())) * 0x01010101u;
-    std::fill_n(to, pixels * c_.copied_words, word);
+    if (c_.together == 1)
+      std::fill_n(to, pixels * c_.copied_words, word);
+    else
+      for (int64_t p = 0; p < pixels; ++p) std::fill_n(to + p * c_.pixel_words(), c_.copied_words, word);
   }
 
   void to_words(int64_t n, int64_t block, int64_t pixel, int64_t pixels, uint32_t* to) const {
@@ -329,11 +337,20 @@ class Share {
     const int64_t plane = s.h * s.w;
     if (!c_.from_rows) {
       const uint8_t* from = r_.x + ((n * blocks_of(s.c) + block) * plane + pixel) * kBlock;
-      return c_.table->to_words(from, pixels * kBlock, c_.x_signed, r_.x_zero, to);
+      if (c_.together == 1) return c_.table->to_words(from, pixels * kBlock, c_.x_signed, r_.x_zero, to);
+      return to_pixels(from, pixels, to);
     }
     const uint8_t* from = r_.x + (n * s.c + block * kBlock) * plane + pixel;
     c_.table->rows_to_words(from, plane, std::min(kBlock, s.c - block * kBlock), pixels, c_.x_signed,
                             r_.x_zero, c_.copied_words, to);
+  }
+
+  // The words of one block of those that lie together; quads, as they are in blocks of all pixels.
+  void to_pixels(const uint8_t* from, int64_t pixels, uint32_t* to) const {
+    typedef uint64_t quads __attribute__((vector_size(kBlock), aligned(1), may_alias));
+    const uint64_t flip = c_.turned() != 0 ? 0x8080808080808080 : 0;
+    for (int64_t p = 0; p < pixels; ++p, from += kBlock, to += c_.pixel_words())
+      *reinterpret_cast<quads*>(to) = *reinterpret_cast<const quads*>(from) ^ flip;
   }
 
   void pixels(int64_t n, int64_t p, const uint32_t* x, int64_t x_block, int64_t first, int64_t count) const {
@@ -341,11 +358,12 @@ class Share {
     const int64_t output = p * c_.panel();
     const int64_t to = start_of(n, output, first);
     const int64_t group = output / (s.m / s.groups);
-    c_.table->dense({.x = x + (s.groups > 1 ? group * c_.blocks * x_block : 0),
-                     .x_step = s.sw * c_.words,
+    const int64_t blocks = c_.blocks / c_.together;
+    c_.table->dense({.x = x + (s.groups > 1 ? group * blocks * x_block : 0),
+                     .x_step = s.sw * c_.pixel_words(),
                      .x_block = x_block,
-                     .blocks = c_.blocks,
-                     .words = c_.words,
+                     .blocks = blocks,
+                     .words = c_.pixel_words(),
                      .tap = c_.tap.data(),
                      .taps = s.taps(),
                      .pixels = count,

@@ -44,6 +44,7 @@ struct ConvInt8 {
   bool by_panels = false;    // threads share output channels and not pixels
   int64_t blocks = 0;        // of input channels that an output is made of
   int64_t words = 0;         // of a pixel in each of them
+  int64_t together = 1;      // that lie side by side in a copied pixel
   int64_t copied_words = 0;  // the same before words of taps side by side are made of them
   int64_t row_words = 0;     // of a row in a block, with its padding where it is copied
   int64_t band = 0;          // output rows (flat: pixels) that one pass over the weights makes
@@ -63,6 +64,7 @@ struct ConvInt8 {
   }
   // What codes and their zero point get, to have the sign that quads are of.
   int32_t turned() const { return x_signed == table->is_signed ? 0 : x_signed ? 128 : -128; }
+  int64_t pixel_words() const { return words * together; }
   int64_t all_blocks() const { return blocks * (depthwise ? blocks_of(shape.c) : shape.groups); }
 };
 

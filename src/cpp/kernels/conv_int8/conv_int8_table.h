@@ -84,6 +84,7 @@ struct ConvInt8Table {
   int lanes = 0, rows = 0;
   int step = 0;            // channels of one word: 4, or 2
   int words = 1;           // that dense multiplies together: 2 of eights (simd/eights.h)
+  int together = 1;        // blocks of a pixel that lie side by side where rows are copied: 4 of tiles
   bool is_signed = false;  // quads are of signed codes, and those of unsigned ones lose 128
   void (*dense)(const ConvInt8Task& task);
   void (*depthwise)(const DepthwiseInt8Task& task);

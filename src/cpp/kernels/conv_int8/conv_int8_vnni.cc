@@ -28,6 +28,7 @@ extern const ConvInt8Table kConvInt8Amx;
 const ConvInt8Table kConvInt8Amx = {.lanes = kLanes,
                                     .rows = kAmxPixels,
                                     .step = 4,
+                                    .together = 4,
                                     .is_signed = kSignedQuads,
                                     .dense = dense_amx,
                                     .depthwise = depthwise,
