@@ -178,7 +178,7 @@ def test_a_program_without_python_follows_a_server(program: Path, tmp_path: Path
         command, capture_output=True, text=True, check=False, env=environment, timeout=PATIENCE_S
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert "FAILED" not in done.stdout and done.stdout.count("ok  ") == 40
+    assert "FAILED" not in done.stdout and done.stdout.count("ok  ") == 46
     assert cloud.codes == set(), "the code was used, once"
     assert broker.names == ["d-1"] and broker.first[:1] == b"\x10", "MQTT, by the device's own certificate"
     assert beside.peers == [broker.url.removeprefix("mqtts://")]

@@ -15,6 +15,7 @@ namespace store = walle::store;
 namespace stream = walle::stream;
 using walle::Result;
 using walle::Status;
+using walle::capi::copy_struct;
 using walle::capi::guarded;
 using walle::capi::null_argument;
 
@@ -35,18 +36,6 @@ struct walle_device_rows_t {
 namespace {
 
 using DeviceCore = container::DeviceCore;
-
-// Options and events carry their size: what the caller's header did not know stays 0, its default.
-template <class Struct>
-Result<Struct> read_struct(const Struct* given, const char* name, const char* function) {
-  Struct out{};
-  if (!given) return null_argument(name, function);
-  if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
-    return walle::argument_error({"struct_size ", given->struct_size, " of ", name}, "the size of the struct",
-                                 function, "set struct_size");
-  std::memcpy(&out, given, std::min(given->struct_size, sizeof out));
-  return out;
-}
 
 Result<container::DeviceOptions> options_of(const walle_device_options_t& given) {
   if (!given.vm_library) return null_argument("vm_library", "walle_device_open");
@@ -208,7 +197,9 @@ walle_status_t walle_device_open(const char* path, const walle_device_options_t*
   return guarded(error, [&]() -> Status {
     if (!path || !device) return null_argument(path ? "device" : "path", "walle_device_open");
     *device = nullptr;
-    WALLE_ASSIGN(const walle_device_options_t given, read_struct(options, "options", "walle_device_open"));
+    if (!options) return null_argument("options", "walle_device_open");
+    walle_device_options_t given{};
+    WALLE_TRY(copy_struct(*options, given, "walle_device_options_t", "walle_device_open"));
     WALLE_ASSIGN(container::DeviceOptions made, options_of(given));
     WALLE_ASSIGN(auto opened, container::Device::open(walle::Env::system(), path, std::move(made)));
     *device = new walle_device_t(std::move(opened));
@@ -269,7 +260,9 @@ walle_status_t walle_device_record(walle_device_t* device, const walle_event_t* 
                                    walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     WALLE_ASSIGN(const std::shared_ptr<DeviceCore> open, open_device(device, "walle_device_record"));
-    WALLE_ASSIGN(const walle_event_t given, read_struct(event, "event", "walle_device_record"));
+    if (!event) return null_argument("event", "walle_device_record");
+    walle_event_t given{};
+    WALLE_TRY(copy_struct(*event, given, "walle_event_t", "walle_device_record"));
     if (!given.name) return null_argument("event->name", "walle_device_record");
     const std::shared_ptr<const stream::Catalog> catalog = device->device->catalog();
     const int64_t ts = given.ts ? given.ts : walle::Env::system().wall_us();

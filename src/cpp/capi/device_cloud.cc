@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "capi/app_keys.h"
 #include "capi/app_stream.h"
 #include "capi/device_handle.h"
 #include "capi/guard.h"
@@ -13,6 +14,7 @@
 namespace container = walle::container;
 using walle::Result;
 using walle::Status;
+using walle::capi::copy_struct;
 using walle::capi::guarded;
 using walle::capi::null_argument;
 
@@ -85,12 +87,9 @@ class CallbackTransport final : public walle::link::Transport {
 };
 
 Result<walle_cloud_options_t> options_of(const walle_cloud_options_t* given) {
-  walle_cloud_options_t out{};
   if (!given) return null_argument("options", "walle_device_connect");
-  if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
-    return walle::argument_error({"struct_size ", given->struct_size}, "sizeof(walle_cloud_options_t)",
-                                 "walle_device_connect", "set struct_size");
-  std::memcpy(&out, given, std::min(given->struct_size, sizeof out));
+  walle_cloud_options_t out{};
+  WALLE_TRY(copy_struct(*given, out, "walle_cloud_options_t", "walle_device_connect"));
   for (const auto& [text, name] :
        {std::pair{out.url, "url"}, {out.app, "app"}, {out.app_version, "app_version"}})
     if (!text) return null_argument(name, "walle_device_connect");
@@ -164,6 +163,7 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
     if (device->connection()) return twice();
     WALLE_ASSIGN(const walle_cloud_options_t given, options_of(options));
     WALLE_ASSIGN(std::unique_ptr<walle::link::ByteStream> stream, walle::capi::app_stream(given.stream));
+    WALLE_ASSIGN(std::unique_ptr<walle::link::KeyStore> keys, walle::capi::app_keys(given.keys));
     std::unique_ptr<walle::link::Transport> transport;
     if (given.http) {
       transport = std::make_unique<CallbackTransport>(given.http, given.http_user);
@@ -178,6 +178,7 @@ walle_status_t walle_device_connect(walle_device_t* device, const walle_cloud_op
     made.profile.os_version = text_or_empty(given.os_version);
     made.profile.device = text_or_empty(given.device);
     made.enrol_code = text_or_empty(given.enrol_code);
+    made.keys = std::move(keys);
     made.plain_enrolment = given.plain_enrolment != 0;
     if (given.report_after_ms) made.report_after_us = int64_t{given.report_after_ms} * 1000;
     const auto connection = std::make_shared<Connection>();
@@ -233,13 +234,12 @@ walle_status_t walle_device_pull(walle_device_t* device, walle_error_t* error) {
 walle_status_t walle_device_cloud(walle_device_t* device, walle_cloud_state_t* state, walle_error_t* error) {
   return guarded(error, [&]() -> Status {
     if (!state) return null_argument("state", "walle_device_cloud");
+    walle_cloud_state_t out{};
+    // Nothing of it is read but its size.
+    WALLE_TRY(copy_struct(state, &out, 0, "walle_cloud_state_t", "walle_device_cloud"));
     const size_t size = state->struct_size;
-    if (size < sizeof(size_t) || size > walle::capi::kMaxStructBytes)
-      return walle::argument_error({"struct_size ", size}, "sizeof(walle_cloud_state_t)",
-                                   "walle_device_cloud", "set struct_size");
     WALLE_ASSIGN(const Connected connection, connected(device, "walle_device_cloud"));
     const walle::link::AgentStatus told = connection->cloud->status();
-    walle_cloud_state_t out{};
     out.struct_size = size;
     out.epoch = told.memory.epoch;
     out.pulls = told.pulls;

@@ -24,11 +24,9 @@ extern "C" walle_status_t walle_profile_header(const walle_device_profile_t* pro
   static_assert(WALLE_DEVICE_HEADER_BYTES == link::kHeaderText + 1);
   return guarded(error, [&]() -> Status {
     if (!profile || !text) return null_argument(profile ? "text" : "profile", kFunction);
-    if (profile->struct_size < sizeof(size_t) || profile->struct_size > walle::capi::kMaxStructBytes)
-      return walle::argument_error({"struct_size ", profile->struct_size}, "the size of the struct",
-                                   kFunction, "set struct_size");
-    walle_device_profile_t given{};  // what the caller's header did not know stays unknown
-    std::memcpy(&given, profile, std::min(profile->struct_size, sizeof given));
+    // What the caller's header did not know stays unknown.
+    walle_device_profile_t given{};
+    WALLE_TRY(walle::capi::copy_struct(*profile, given, "walle_device_profile_t", kFunction));
     WALLE_ASSIGN(link::DeviceHeader header, link::header_of({.app = text_of(given.app),
                                                              .app_version = text_of(given.app_version),
                                                              .os = text_of(given.os),

@@ -73,11 +73,8 @@ class AppStream final : public link::ByteStream {
 
 Result<std::unique_ptr<link::ByteStream>> app_stream(const walle_stream_t* given) {
   if (!given) return std::unique_ptr<link::ByteStream>();
-  if (given->struct_size < sizeof(size_t) || given->struct_size > kMaxStructBytes)
-    return argument_error({"struct_size ", given->struct_size}, "sizeof(walle_stream_t)", kWhere,
-                          "set struct_size");
   walle_stream_t stream{};
-  std::memcpy(&stream, given, std::min(given->struct_size, sizeof stream));
+  WALLE_TRY(copy_struct(*given, stream, "walle_stream_t", kWhere));
   if (!stream.connect || !stream.read || !stream.write || !stream.cancel || !stream.close)
     return argument_error("a stream without one of its functions", "connect, read, write, cancel and close",
                           kWhere, "give all five");

@@ -37,6 +37,15 @@ walle_status_t report(const Error& error, walle_error_t* out) {
   return report(status_of(error.group()), error.message(), out);
 }
 
+Status copy_struct(const void* given, void* out, size_t out_bytes, const char* type, const char* function) {
+  size_t size = 0;
+  std::memcpy(&size, given, sizeof size);
+  if (size < sizeof size || size > kMaxStructBytes)
+    return argument_error({"struct_size ", size}, {"sizeof(", type, ")"}, function, "set struct_size");
+  std::memcpy(out, given, std::min(size, out_bytes));
+  return {};
+}
+
 Error null_argument(Text name, Text function) {
   return argument_error({name, " is NULL"}, "a valid pointer", function, "check the caller");
 }

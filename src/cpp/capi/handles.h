@@ -41,13 +41,9 @@ namespace walle::capi {
 
 // As much of the caller's options as this version knows; all zero for NULL.
 template <class Options>
-Result<Options> copy_options(const Options* options, const std::string& type, const char* function) {
+Result<Options> copy_options(const Options* options, const char* type, const char* function) {
   Options given{};
-  if (!options) return given;
-  if (options->struct_size < sizeof(size_t) || options->struct_size > kMaxStructBytes)
-    return argument_error({"struct_size ", options->struct_size}, {"sizeof(", type, ")"}, function,
-                          "set struct_size");
-  std::memcpy(&given, options, std::min(options->struct_size, sizeof(given)));
+  if (options) WALLE_TRY(copy_struct(*options, given, type, function));
   return given;
 }
 

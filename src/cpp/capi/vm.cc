@@ -49,12 +49,7 @@ Result<Names> read_names(const char* const* names, size_t count) {
 
 Result<walle_vm_options_t> read_options(const walle_vm_options_t* given) {
   walle_vm_options_t options{};
-  if (!given) return options;
-  if (given->struct_size < sizeof(size_t) || given->struct_size > walle::capi::kMaxStructBytes)
-    return walle::argument_error({"struct_size ", given->struct_size}, "sizeof(walle_vm_options_t)",
-                                 "walle_vm_create", "set struct_size");
-  // What the caller's header did not know stays 0, its default; what this library does not know is not read.
-  std::memcpy(&options, given, std::min(given->struct_size, sizeof options));
+  if (given) WALLE_TRY(walle::capi::copy_struct(*given, options, "walle_vm_options_t", "walle_vm_create"));
   return options;
 }
 

@@ -6,15 +6,13 @@
 
 namespace walle::jni {
 
-namespace {
-
-// Kotlin catches what its callbacks throw; what is left is memory that is short, and the callback goes on
-// with its answer for that.
 bool came_back(JNIEnv* env) {
   if (!env->ExceptionCheck()) return true;
   env->ExceptionClear();
   return false;
 }
+
+namespace {
 
 jobjectArray fields_of(JNIEnv* env, const walle_task_result_t& r) {
   Row row(env, 18);

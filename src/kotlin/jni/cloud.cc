@@ -19,7 +19,7 @@ walle_device_t* device_of(jlong device) { return pointer<walle_device_t>(device)
 extern "C" {
 
 // texts: url, app, its version, the system's version, the model, the code, the broker; numbers: HTTP stack,
-// stream, milliseconds until a version is reported, whether a code may go in the clear.
+// stream, keys, milliseconds until a version is reported, whether a code may go in the clear.
 JNIEXPORT void JNICALL Java_walle_rt_Native_deviceConnect(JNIEnv* env, jclass, jlong device,
                                                           jobjectArray texts, jbyteArray root,
                                                           jlongArray numbers) {
@@ -29,6 +29,7 @@ JNIEXPORT void JNICALL Java_walle_rt_Native_deviceConnect(JNIEnv* env, jclass, j
     const std::vector<int64_t> n = walle::jni::longs_of(env, numbers);
     const std::string believed = walle::jni::bytes_of(env, root);
     const walle_stream_t stream = walle::jni::stream_of(n[1]);
+    const walle_keys_t keys = walle::jni::keys_of(n[2]);
     walle_cloud_options_t options{};
     options.struct_size = sizeof options;
     options.url = text[0];
@@ -43,8 +44,9 @@ JNIEXPORT void JNICALL Java_walle_rt_Native_deviceConnect(JNIEnv* env, jclass, j
     options.http = walle::jni::on_http;
     options.http_user = walle::jni::user_of(n[0]);
     options.stream = &stream;
-    options.report_after_ms = static_cast<uint32_t>(n[2]);
-    options.plain_enrolment = static_cast<uint32_t>(n[3]);
+    options.keys = &keys;
+    options.report_after_ms = static_cast<uint32_t>(n[3]);
+    options.plain_enrolment = static_cast<uint32_t>(n[4]);
     walle_error_t error;
     worked(env, walle_device_connect(device_of(device), &options, &error), error);
   });

@@ -81,6 +81,10 @@ Upcalls find_upcalls(Finder& find) {
   out.write = find.upcall("write", "(J[B)I");
   out.cancel = find.upcall("cancel", "(JJ)V");
   out.disconnect = find.upcall("disconnect", "(J)V");
+  out.make_key = find.upcall("makeKey", "(J)Ljava/lang/String;");
+  out.request_of = find.upcall("requestOf", "(JLjava/lang/String;)Ljava/lang/String;");
+  out.is_of = find.upcall("isOf", "(JLjava/lang/String;Ljava/lang/String;)Z");
+  out.sign = find.upcall("sign", "(JLjava/lang/String;[B)[B");
   return out;
 }
 

@@ -25,6 +25,7 @@ struct Upcalls {
   jmethodID error, memory, list, map, tensor;
   jmethodID result, log, app, http;
   jmethodID connect, read, write, cancel, disconnect;
+  jmethodID make_key, request_of, is_of, sign;
 };
 
 // Kept from JNI_OnLoad on: a thread that the JVM did not start finds none of an app's classes by name.

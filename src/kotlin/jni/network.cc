@@ -16,12 +16,6 @@ struct Sink {
   void* sink;
 };
 
-bool cleared(JNIEnv* env) {
-  if (!env->ExceptionCheck()) return false;
-  env->ExceptionClear();
-  return true;
-}
-
 // {method, url, content type, name, value, name, value ...}
 jobjectArray texts_of(JNIEnv* env, const walle_http_request_t& request) {
   const auto count = static_cast<jsize>(3 + 2 * request.header_count);
@@ -64,15 +58,15 @@ void* stream_connect(void* user, const walle_stream_peer_t* peer, char* why, siz
   const Frame frame(env);
   if (!frame) return nullptr;
   jobjectArray texts = peer_of(env, *peer);
-  if (cleared(env)) return nullptr;
+  if (!came_back(env)) return nullptr;
   auto* said = static_cast<jobjectArray>(
       env->CallStaticObjectMethod(known().upcalls.type, known().upcalls.connect, address(user), texts,
                                   static_cast<jint>(peer->port), static_cast<jint>(peer->timeout_ms)));
-  if (cleared(env) || !said) return nullptr;
+  if (!came_back(env) || !said) return nullptr;
   jobject number = env->GetObjectArrayElement(said, 0);
   if (number) {
     const jlong connection = env->CallLongMethod(number, known().integer_value);
-    return cleared(env) ? nullptr : pointer<void>(connection);
+    return came_back(env) ? pointer<void>(connection) : nullptr;
   }
   copy_text(why, why_bytes, to_utf8(env, static_cast<jstring>(env->GetObjectArrayElement(said, 1))));
   return nullptr;
@@ -90,7 +84,7 @@ int64_t stream_read(void*, void* connection, void* to, size_t size) {
   const jint count =
       bytes ? env->CallStaticIntMethod(known().upcalls.type, known().upcalls.read, address(connection), bytes)
             : -1;
-  if (cleared(env) || count > room) return -1;
+  if (!came_back(env) || count > room) return -1;
   if (count > 0) env->GetByteArrayRegion(bytes, 0, count, static_cast<jbyte*>(to));
   return count;
 }
@@ -103,7 +97,7 @@ int64_t stream_write(void*, void* connection, const void* bytes, size_t size) {
   const jint count = piece ? env->CallStaticIntMethod(known().upcalls.type, known().upcalls.write,
                                                       address(connection), piece)
                            : -1;
-  return cleared(env) ? -1 : count;
+  return came_back(env) ? count : -1;
 }
 
 void stream_cancel(void* user, void* connection) {
@@ -111,7 +105,7 @@ void stream_cancel(void* user, void* connection) {
   const Frame frame(env);
   if (!frame) return;
   env->CallStaticVoidMethod(known().upcalls.type, known().upcalls.cancel, address(user), address(connection));
-  cleared(env);
+  came_back(env);
 }
 
 void stream_close(void*, void* connection) {
@@ -119,7 +113,7 @@ void stream_close(void*, void* connection) {
   const Frame frame(env);
   if (!frame) return;
   env->CallStaticVoidMethod(known().upcalls.type, known().upcalls.disconnect, address(connection));
-  cleared(env);
+  came_back(env);
 }
 
 }  // namespace
@@ -131,10 +125,10 @@ int on_http(void* user, const walle_http_request_t* request, walle_http_sink_t t
   Sink to{take, sink};
   jobjectArray texts = texts_of(env, *request);
   jbyteArray body = request->body ? byte_array(env, request->body, request->body_bytes) : nullptr;
-  if (cleared(env)) return 0;
+  if (!came_back(env)) return 0;
   const jint status = env->CallStaticIntMethod(known().upcalls.type, known().upcalls.http, address(user),
                                                address(&to), texts, static_cast<jlong>(request->from), body);
-  return cleared(env) ? 0 : status;
+  return came_back(env) ? status : 0;
 }
 
 walle_stream_t stream_of(jlong number) {

@@ -120,6 +120,75 @@ static int http(void* user, const walle_http_request_t* request, walle_http_sink
   return status;
 }
 
+/* ---- the app's keys: one that is there already, of a server that reads no signatures ---- */
+
+/* Of nobody. */
+static const char own_key[] =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg/DwkXT2HqJm+ty5v\n"
+    "vBHw0uDNyBEjZYeC5f/MDpZ3apWhRANCAARjJG5mXpezo/k2MuuLoAjHwttX+UyC\n"
+    "hK6OeoW++dA3957cjaFffGpuA4+dzFpo5irXLbNK74Vb0Mm9qNIgMwRK\n"
+    "-----END PRIVATE KEY-----\n";
+static const char own_request[] =
+    "-----BEGIN CERTIFICATE REQUEST-----\n"
+    "MIHMMHMCAQAwETEPMA0GA1UEAwwGZGV2aWNlMFkwEwYHKoZIzj0CAQYIKoZIzj0D\n"
+    "AQcDQgAEYyRuZl6Xs6P5NjLri6AIx8LbV/lMgoSujnqFvvnQN/ee3I2hX3xqbgOP\n"
+    "ncxaaOYq1y2zSu+FW9DJvajSIDMESqAAMAoGCCqGSM49BAMCA0kAMEYCIQC+JeHM\n"
+    "aDdmTE8haI48N48XawnvvIA7u0fStHBTIlD8xgIhAJ49hdyT4l25r0cUheh/zdoA\n"
+    "ihBsMMjxHqiSmEeecwtl\n"
+    "-----END CERTIFICATE REQUEST-----\n";
+
+typedef struct own_keys_t {
+  int made, requests, looks, signatures;
+  int broken; /* 1: makes none; 2: more than there is room for */
+} own_keys_t;
+
+static int64_t text_into(char* to, size_t size, const char* text) {
+  const size_t length = strlen(text);
+  if (length > size) return -1;
+  memcpy(to, text, length);
+  return (int64_t)length;
+}
+
+static int64_t make_key(void* user, char* pem, size_t size) {
+  own_keys_t* keys = (own_keys_t*)user;
+  ++keys->made;
+  if (keys->broken == 1) return -1;
+  if (keys->broken == 2) return (int64_t)size + 1;
+  return text_into(pem, size, own_key);
+}
+
+static int64_t request_of(void* user, const char* key, char* pem, size_t size) {
+  ++((own_keys_t*)user)->requests;
+  return strcmp(key, own_key) == 0 ? text_into(pem, size, own_request) : -1;
+}
+
+static int is_of(void* user, const char* key, const char* certificate) {
+  ++((own_keys_t*)user)->looks;
+  return strcmp(key, own_key) == 0 && strstr(certificate, "BEGIN CERTIFICATE") != NULL;
+}
+
+static int64_t sign_with(void* user, const char* key, const void* message, size_t bytes, void* signature,
+                         size_t size) {
+  ++((own_keys_t*)user)->signatures;
+  if (strcmp(key, own_key) != 0 || bytes < 9 || memcmp(message, "walle-v1\n", 9) != 0) return -1;
+  return text_into((char*)signature, size, "a signature");
+}
+
+static own_keys_t held = {0, 0, 0, 0, 0};
+
+static walle_keys_t keys_of_app(void) {
+  walle_keys_t keys;
+  memset(&keys, 0, sizeof(keys));
+  keys.struct_size = sizeof(keys);
+  keys.user = &held;
+  keys.make = make_key;
+  keys.request = request_of;
+  keys.is_of = is_of;
+  keys.sign = sign_with;
+  return keys;
+}
+
 /* ---- promises ---- */
 
 static void refuses_null(void) {
@@ -256,6 +325,30 @@ static void refuses_servers(walle_device_t* device, const walle_cloud_options_t*
   promise(walle_device_cloud(device, NULL, NULL) == WALLE_ARGUMENT, "it still follows nobody");
 }
 
+/* A device that has no key yet, and keys that are none. */
+static void refuses_keys(walle_device_t* device, const walle_cloud_options_t* good) {
+  walle_error_t error;
+  walle_cloud_options_t options = *good;
+  walle_keys_t keys = keys_of_app();
+  options.keys = &keys;
+  keys.struct_size = 0;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "walle_keys_t"),
+          "keys have a size");
+  keys = keys_of_app();
+  keys.sign = NULL;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_ARGUMENT, &error, "sign"),
+          "and all of their functions");
+  keys = keys_of_app();
+  held.broken = 1;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_RESOURCE, &error, "make()"),
+          "a key that cannot be made is an error");
+  held.broken = 2;
+  promise(refused(walle_device_connect(device, &options, &error), WALLE_RESOURCE, &error, "make()"),
+          "so is one that is too long");
+  held.broken = 0;
+  promise(held.made == 2 && held.requests == 0, "and the code was not sent");
+}
+
 static void follows(walle_device_t* device, const walle_cloud_options_t* options, stack_t* stack) {
   walle_error_t error;
   walle_cloud_state_t state;
@@ -265,6 +358,7 @@ static void follows(walle_device_t* device, const walle_cloud_options_t* options
   memset(&state, 0, sizeof(state));
   promise(fine(walle_device_connect(device, options, &error), &error) && stack->posts > 0,
           "the device enrols and follows");
+  promise(held.made == 3 && held.requests >= 1 && held.looks >= 1, "with a key of the app's");
   promise(refused(walle_device_connect(device, options, &error), WALLE_ARGUMENT, &error, "is connected"),
           "once");
   promise(pulled(device, 1, &state) && strcmp(state.error, "") == 0 && state.epoch == 1,
@@ -428,6 +522,7 @@ static void tunnels_by_itself(walle_device_t* device, const walle_cloud_options_
 }
 
 static void lives(int count, char** arguments) {
+  walle_keys_t keys = keys_of_app();
   static char root[65536];
   walle_error_t error;
   walle_device_options_t options;
@@ -461,6 +556,8 @@ static void lives(int count, char** arguments) {
   cloud.enrol_code = arguments[5];
   cloud.http = http;
   cloud.http_user = &stack;
+  refuses_keys(device, &cloud);
+  cloud.keys = &keys;
   refuses_servers(device, &cloud, &stack);
   follows(device, &cloud, &stack);
   promise(fine(walle_device_disconnect(device, &error), &error) &&

@@ -1,12 +1,15 @@
 package walle.rt.tests
 
 import java.io.File
+import java.util.concurrent.CountDownLatch
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.seconds
 import kotlinx.coroutines.CoroutineStart
+import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
 import kotlinx.coroutines.coroutineScope
 import kotlinx.coroutines.flow.first
+import kotlinx.coroutines.launch
 import walle.rt.BodySink
 import walle.rt.Device
 import walle.rt.ErrorCode
@@ -23,6 +26,7 @@ class CloudTest(
     private val url: String,
     private val authority: File,
     private val code: String,
+    private val another: String,
 ) {
     /** The app's own, which counts, and can have no network. */
     private inner class Counting : Transport {
@@ -71,6 +75,7 @@ class CloudTest(
     }
 
     suspend fun run() {
+        isCancelled()
         Device.open(folder).use { device ->
             val http = Counting()
             refusesServers(device, http)
@@ -93,6 +98,34 @@ class CloudTest(
         url, null, "com.example.shop", "1.0.0", given, "Pixel 8", "14",
         transport = http, stream = stream, broker = broker, reportAfter = 200.milliseconds,
     )
+
+    /** The reply of a device that enrols waits until the coroutine is cancelled. */
+    private suspend fun isCancelled() = coroutineScope {
+        val asked = CountDownLatch(1)
+        val goOn = CountDownLatch(1)
+        val slow = object : Transport by UrlTransport(authority) {
+            override fun post(
+                url: String,
+                contentType: String,
+                body: ByteArray,
+                headers: List<Pair<String, String>>,
+                sink: BodySink,
+            ): Int {
+                asked.countDown()
+                goOn.await()
+                return UrlTransport(authority).post(url, contentType, body, headers, sink)
+            }
+        }
+        Device.open(folder.resolveSibling("second")).use { device ->
+            val connecting = launch(Dispatchers.Default) { connect(device, slow, TlsTransport(), another) }
+            until { asked.count == 0L }
+            connecting.cancel()
+            goOn.countDown()
+            connecting.join()
+            promise(connecting.isCancelled && device.cloud == null, "who is cancelled follows nobody")
+            promise(connect(device, slow, TlsTransport()).device.startsWith("d-"), "but has enrolled")
+        }
+    }
 
     private suspend fun refusesServers(device: Device, http: Counting) {
         refused(ErrorCode.NETWORK, "reply", "the system's authorities do not vouch for this server") {

@@ -42,7 +42,8 @@ bool is_loopback(std::string_view url) {
 
 Result<std::unique_ptr<link::Identity>> identity_of(Env& env, link::Transport& transport,
                                                     const std::string& folder, const CloudOptions& options) {
-  WALLE_ASSIGN(std::unique_ptr<link::Identity> known, link::Identity::open(env, folder));
+  link::KeyStore& keys = options.keys ? *options.keys : link::libcrypto_keys();
+  WALLE_ASSIGN(std::unique_ptr<link::Identity> known, link::Identity::open(env, folder, keys));
   if (known) return known;
   if (options.enrol_code.empty())
     return argument_error("a device that has not enrolled, and no code", "a one-time code", "connect",
@@ -52,7 +53,7 @@ Result<std::unique_ptr<link::Identity>> identity_of(Env& env, link::Transport& t
         {"a code for '", options.url.substr(0, 100), "', which anybody on the way could read"},
         "https://, or http:// to this machine", "connect",
         "serve with `walle serve --tls`, or allow plain_enrolment in a network of your own");
-  return link::Identity::enrol(env, transport, options.url, folder, options.enrol_code);
+  return link::Identity::enrol(env, transport, options.url, folder, options.enrol_code, keys);
 }
 }  // namespace
 

@@ -24,6 +24,7 @@ struct CloudOptions {
   bool plain_enrolment = false;
   link::PullTimes times;
   int64_t report_after_us = 20'000'000;
+  std::unique_ptr<link::KeyStore> keys;  // what makes and reads the device's key; nullptr: libcrypto
 };
 
 class DeviceCloud {

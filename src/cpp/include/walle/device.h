@@ -388,6 +388,25 @@ typedef struct walle_stream_t {
   void (*close)(void* user, void* connection);
 } walle_stream_t;
 
+/* The device's own key by the app's cryptography, where the system has no OpenSSL: ECDSA on P-256. A key goes
+ * by its PEM (PKCS #8, not encrypted), which lies in the device's folder; the functions keep nothing. `user`
+ * and they must last until the device is closed. They come from the thread that connects and from one of the
+ * device's own, and must not wait for it. What writes returns how many bytes it wrote, without a zero behind
+ * them; 0 or negative: it could not. */
+typedef struct walle_keys_t {
+  size_t struct_size;
+  void* user;
+  /* A new key: its PEM. */
+  int64_t (*make)(void* user, char* pem, size_t size);
+  /* A certificate request for it (PKCS #10, PEM), signed by ECDSA with SHA-256; any name will do. */
+  int64_t (*request)(void* user, const char* key, char* pem, size_t size);
+  /* Whether a certificate (PEM) is of the key; 0: not, or one of them cannot be read. */
+  int (*is_of)(void* user, const char* key, const char* certificate);
+  /* The signature of a message: ECDSA with SHA-256, DER. */
+  int64_t (*sign)(void* user, const char* key, const void* message, size_t bytes, void* signature,
+                  size_t size);
+} walle_keys_t;
+
 /* Set struct_size to sizeof(walle_cloud_options_t); zero is the default where one is named. */
 typedef struct walle_cloud_options_t {
   size_t struct_size;
@@ -410,6 +429,7 @@ typedef struct walle_cloud_options_t {
   const char* broker;  /* of the tunnel, "mqtts://host:port"; NULL: the one that the server named when the
                           device enrolled, "": no tunnel */
   const walle_stream_t* stream; /* what carries the tunnel, copied; NULL: the system's OpenSSL */
+  const walle_keys_t* keys;     /* what makes the device's key, copied; NULL: the system's OpenSSL */
 } walle_cloud_options_t;
 
 /* Follows a server, whose plans decide from now on which tasks run here; a thread pulls at once and when

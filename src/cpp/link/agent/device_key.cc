@@ -4,8 +4,9 @@
 
 namespace walle::link {
 
+namespace {
 // Of <openssl/evp.h>, <openssl/pem.h>, <openssl/x509.h>; the same in OpenSSL 3 and 1.1.
-struct DeviceKey::Functions {
+struct KeyFunctions {
   void* (*context_new)(int, void*) = nullptr;
   void (*context_free)(void*) = nullptr;
   int (*keygen_init)(void*) = nullptr;
@@ -38,7 +39,6 @@ struct DeviceKey::Functions {
   void (*clear_errors)() = nullptr;
 };
 
-namespace {
 constexpr int kEc = 408;           // EVP_PKEY_EC
 constexpr int kSetCurve = 0x1001;  // EVP_PKEY_CTRL_EC_PARAMGEN_CURVE_NID
 constexpr int kP256 = 415;         // NID_X9_62_prime256v1
@@ -50,15 +50,13 @@ constexpr size_t kMostKeyBytes = 16'384;
 Error failed(Text what) { return internal_error({"libcrypto could not ", what}, "the device's key"); }
 
 // What was written to a memory BIO.
-template <class Functions>
-std::string written(const Functions& f, void* memory) {
+std::string written(const KeyFunctions& f, void* memory) {
   char* data = nullptr;
   const long size = f.memory_control(memory, kMemoryBytes, 0, &data);
   return size > 0 && data ? std::string(data, static_cast<size_t>(size)) : std::string();
 }
 
-template <class Functions>
-bool load(void* library, Functions& f) {
+bool load_keys(void* library, KeyFunctions& f) {
   using base::find_function;
   const auto find = [&](const char* name, auto& out) { return find_function(library, name, out); };
   return find("EVP_PKEY_CTX_new_id", f.context_new) && find("EVP_PKEY_CTX_free", f.context_free) &&
@@ -79,18 +77,38 @@ bool load(void* library, Functions& f) {
          (find("EVP_PKEY_get_base_id", f.key_id) || find("EVP_PKEY_base_id", f.key_id)) &&
          find("ERR_clear_error", f.clear_errors);
 }
-}  // namespace
 
-Result<const DeviceKey::Functions*> DeviceKey::functions() {
-  static Functions loaded;
-  static const bool there = load(base::open_libcrypto(), loaded);
+Result<const KeyFunctions*> key_functions() {
+  static KeyFunctions loaded;
+  static const bool there = load_keys(base::open_libcrypto(), loaded);
   if (there) return &loaded;
   return resource_error("no libcrypto.so.3 or libcrypto.so.1.1", "OpenSSL's libcrypto", "the device's key",
                         "install OpenSSL (Debian: libssl3)");
 }
 
-Result<std::unique_ptr<DeviceKey>> DeviceKey::make() {
-  WALLE_ASSIGN(const Functions* const f, functions());
+class LibcryptoKey final : public DeviceKey {
+ public:
+  LibcryptoKey(const KeyFunctions& f, void* key) : f_(f), key_(key) {}
+  ~LibcryptoKey() override { f_.key_free(key_); }
+
+  Result<std::string> private_pem() const override;
+  Result<std::string> request(const std::string& common_name) const override;
+  bool is_of(std::string_view certificate) const override;
+  Result<std::string> sign(std::string_view message) const override;
+
+ private:
+  const KeyFunctions& f_;
+  void* key_;
+};
+
+class LibcryptoKeys final : public KeyStore {
+ public:
+  Result<std::unique_ptr<DeviceKey>> make() override;
+  Result<std::unique_ptr<DeviceKey>> read(std::string_view pem) override;
+};
+
+Result<std::unique_ptr<DeviceKey>> LibcryptoKeys::make() {
+  WALLE_ASSIGN(const KeyFunctions* const f, key_functions());
   void* context = f->context_new(kEc, nullptr);
   void* key = nullptr;
   if (context) {
@@ -101,11 +119,11 @@ Result<std::unique_ptr<DeviceKey>> DeviceKey::make() {
   }
   f->clear_errors();
   if (!key) return failed("make a key");
-  return std::unique_ptr<DeviceKey>(new DeviceKey(*f, key));
+  return std::unique_ptr<DeviceKey>(std::make_unique<LibcryptoKey>(*f, key));
 }
 
-Result<std::unique_ptr<DeviceKey>> DeviceKey::read(std::string_view pem) {
-  WALLE_ASSIGN(const Functions* const f, functions());
+Result<std::unique_ptr<DeviceKey>> LibcryptoKeys::read(std::string_view pem) {
+  WALLE_ASSIGN(const KeyFunctions* const f, key_functions());
   void* key = nullptr;
   if (pem.size() <= kMostKeyBytes) {
     if (void* memory = f->memory_over(pem.data(), static_cast<int>(pem.size()))) {
@@ -122,12 +140,10 @@ Result<std::unique_ptr<DeviceKey>> DeviceKey::read(std::string_view pem) {
   if (!key)
     return argument_error("no key that can be read", "a P-256 key in PEM, without a passphrase",
                           "the device's key", "enrol the device again");
-  return std::unique_ptr<DeviceKey>(new DeviceKey(*f, key));
+  return std::unique_ptr<DeviceKey>(std::make_unique<LibcryptoKey>(*f, key));
 }
 
-DeviceKey::~DeviceKey() { f_.key_free(key_); }
-
-Result<std::string> DeviceKey::private_pem() const {
+Result<std::string> LibcryptoKey::private_pem() const {
   void* memory = f_.memory_new(f_.memory_method());
   if (!memory) return failed("write a key");
   std::string out;
@@ -138,7 +154,7 @@ Result<std::string> DeviceKey::private_pem() const {
   return out;
 }
 
-Result<std::string> DeviceKey::request(const std::string& common_name) const {
+Result<std::string> LibcryptoKey::request(const std::string& common_name) const {
   void* request = f_.request_new();
   void* memory = f_.memory_new(f_.memory_method());
   std::string out;
@@ -156,7 +172,7 @@ Result<std::string> DeviceKey::request(const std::string& common_name) const {
   return out;
 }
 
-bool DeviceKey::is_of(std::string_view certificate) const {
+bool LibcryptoKey::is_of(std::string_view certificate) const {
   if (certificate.size() > kMostKeyBytes) return false;
   void* memory = f_.memory_over(certificate.data(), static_cast<int>(certificate.size()));
   void* read = memory ? f_.read_certificate(memory, nullptr, nullptr, const_cast<char*>("")) : nullptr;
@@ -167,7 +183,7 @@ bool DeviceKey::is_of(std::string_view certificate) const {
   return ours;
 }
 
-Result<std::string> DeviceKey::sign(std::string_view message) const {
+Result<std::string> LibcryptoKey::sign(std::string_view message) const {
   unsigned char out[128];  // a P-256 signature takes at most 72 bytes
   size_t size = sizeof out;
   void* context = f_.md_new();
@@ -181,6 +197,13 @@ Result<std::string> DeviceKey::sign(std::string_view message) const {
   f_.clear_errors();
   if (!made) return failed("sign");
   return std::string(reinterpret_cast<const char*>(out), size);
+}
+
+}  // namespace
+
+KeyStore& libcrypto_keys() {
+  static LibcryptoKeys keys;
+  return keys;
 }
 
 }  // namespace walle::link

@@ -111,20 +111,20 @@ std::string quoted_pem(std::string_view pem) {
 }  // namespace
 
 // The one that is there, of a request whose reply was lost, or a new one.
-Result<std::unique_ptr<DeviceKey>> Identity::key_of(Env& env, const std::string& folder) {
+Result<std::unique_ptr<DeviceKey>> Identity::key_of(Env& env, const std::string& folder, KeyStore& keys) {
   const std::string path = folder + "/device.key";
   if (env.file_size(path) >= 0) {
     WALLE_ASSIGN(const std::string pem, env.read_prefix(path, kMostPemBytes));
-    auto read = DeviceKey::read(pem);
+    auto read = keys.read(pem);
     if (read.ok()) return read;
   }
-  WALLE_ASSIGN(std::unique_ptr<DeviceKey> made, DeviceKey::make());
+  WALLE_ASSIGN(std::unique_ptr<DeviceKey> made, keys.make());
   WALLE_ASSIGN(const std::string pem, made->private_pem());
   WALLE_TRY(env.replace_file(path, pem));
   return made;
 }
 
-Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& folder) {
+Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& folder, KeyStore& keys) {
   WALLE_ASSIGN(const store::MirroredFile file,
                store::MirroredFile::open(env, folder + "/identity.wals", kIdentityKind));
   if (file.found() == store::MirroredFile::Found::nothing) return std::unique_ptr<Identity>();
@@ -143,7 +143,7 @@ Result<std::unique_ptr<Identity>> Identity::open(Env& env, const std::string& fo
     return resource_error("both copies damaged", "who this device is", {"'", folder, "/identity.wals'"},
                           "remove the folder and enrol the device again");
   WALLE_ASSIGN(const std::string pem, env.read_prefix(folder + "/device.key", kMostPemBytes));
-  WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, DeviceKey::read(pem));
+  WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, keys.read(pem));
   auto out = std::unique_ptr<Identity>(new Identity(folder, std::move(key)));
   out->device_ = device;
   out->broker_ = {host, port};
@@ -166,10 +166,11 @@ Status Identity::save(Env& env) const {
 }
 
 Result<std::unique_ptr<Identity>> Identity::enrol(Env& env, Transport& transport, const std::string& url,
-                                                  const std::string& folder, const std::string& code) {
+                                                  const std::string& folder, const std::string& code,
+                                                  KeyStore& keys) {
   WALLE_TRY(base::check_name(base::NameKind::code, code, "enrol_code"));
   WALLE_TRY(env.make_dirs(folder));
-  WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, key_of(env, folder));
+  WALLE_ASSIGN(std::unique_ptr<DeviceKey> key, key_of(env, folder, keys));
   WALLE_ASSIGN(const std::string csr, key->request("device"));
   const HttpPost request{.url = url + kPath,
                          .content_type = "application/json",

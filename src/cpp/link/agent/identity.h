@@ -31,10 +31,12 @@ struct Broker {
 class Identity {
  public:
   // nullptr where the device has not enrolled.
-  static Result<std::unique_ptr<Identity>> open(Env& env, const std::string& folder);
+  static Result<std::unique_ptr<Identity>> open(Env& env, const std::string& folder,
+                                                KeyStore& keys = libcrypto_keys());
   // Asks the server for one. A network error says what the server answered; a code counts once.
   static Result<std::unique_ptr<Identity>> enrol(Env& env, Transport& transport, const std::string& url,
-                                                 const std::string& folder, const std::string& code);
+                                                 const std::string& folder, const std::string& code,
+                                                 KeyStore& keys = libcrypto_keys());
 
   // Asks for another certificate, with the key that there is; from the server that this one is of. What lies
   // in the files then counts for the next connection.
@@ -68,7 +70,7 @@ class Identity {
  private:
   Identity(std::string folder, std::unique_ptr<DeviceKey> key)
       : folder_(std::move(folder)), key_(std::move(key)) {}
-  static Result<std::unique_ptr<DeviceKey>> key_of(Env& env, const std::string& folder);
+  static Result<std::unique_ptr<DeviceKey>> key_of(Env& env, const std::string& folder, KeyStore& keys);
   Status save(Env& env) const;
 
   std::string folder_;

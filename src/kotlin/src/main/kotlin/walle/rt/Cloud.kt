@@ -37,18 +37,20 @@ data class CloudState(
     }
 }
 
-/** What carries a device's requests and its tunnel, kept for C as long as the device is connected. */
-internal class Connection(transport: Transport, stream: StreamTransport) {
+/** What carries a device's requests and its tunnel, and its keys, for C while the device is connected. */
+internal class Connection(transport: Transport, stream: StreamTransport, keys: Keys) {
     private val http = Upcalls.keep(transport)
     private val tunnel = Upcalls.keep(stream)
+    private val own = Upcalls.keep(keys)
 
     fun numbers(reportAfter: Duration, plainEnrolment: Boolean): LongArray {
         val ms = reportAfter.inWholeMilliseconds.coerceIn(1, UInt.MAX_VALUE.toLong())
-        return longArrayOf(http, tunnel, ms, if (plainEnrolment) 1 else 0)
+        return longArrayOf(http, tunnel, own, ms, if (plainEnrolment) 1 else 0)
     }
 
     fun drop() {
         Upcalls.drop(http)
         Upcalls.drop(tunnel)
+        Upcalls.drop(own)
     }
 }

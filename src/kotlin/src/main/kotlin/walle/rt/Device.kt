@@ -8,6 +8,8 @@ import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
 import kotlin.time.Duration.Companion.seconds
 import kotlin.time.TimeSource
+import kotlinx.coroutines.CancellationException
+import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.channels.BufferOverflow
 import kotlinx.coroutines.channels.Channel
 import kotlinx.coroutines.currentCoroutineContext
@@ -15,6 +17,7 @@ import kotlinx.coroutines.delay
 import kotlinx.coroutines.ensureActive
 import kotlinx.coroutines.flow.Flow
 import kotlinx.coroutines.flow.flow
+import kotlinx.coroutines.withContext
 
 /**
  * One folder in which events are recorded, and tasks run whose triggers they complete; [open] makes it.
@@ -256,7 +259,8 @@ class Device private constructor(val path: File, address: Long, private val kept
      * @param app the app's name, for policies; [appVersion] its version, "10.30.4".
      * @param enrolCode lets the device in, once; not needed again for this folder.
      * @param device model of the device, and [osVersion] the system's version, for policies.
-     * @param transport what carries requests; [stream] what carries the tunnel.
+     * @param transport what carries requests; [stream] what carries the tunnel; [keys] what makes the
+     *     device's own key and signs with it.
      * @param broker address for the tunnel, `mqtts://host:port`; null: the one that the server named when the
      *     device enrolled, "": no tunnel.
      * @param reportAfter that a new version runs without a firing before the server is told that it does.
@@ -276,24 +280,34 @@ class Device private constructor(val path: File, address: Long, private val kept
         osVersion: String = "",
         transport: Transport = UrlTransport(),
         stream: StreamTransport = TlsTransport(),
+        keys: Keys = JavaKeys(),
         broker: String? = null,
         reportAfter: Duration = 20.seconds,
         plainEnrolment: Boolean = false,
     ): CloudState {
         val texts = arrayOf(url, app, appVersion, osVersion, device, enrolCode, broker)
-        val made = Connection(transport, stream)
-        return blocking {
-            use("connect") { native ->
-                try {
-                    Native.deviceConnect(native, texts, root, made.numbers(reportAfter, plainEnrolment))
-                } catch (refused: WalleException) {
-                    made.drop()
-                    throw refused
-                }
-                connection = made
-                CloudState.of(Native.deviceCloud(native))
-            }
+        val made = Connection(transport, stream, keys)
+        val numbers = made.numbers(reportAfter, plainEnrolment)
+        try {
+            return blocking { use("connect") { connected(it, made, texts, root, numbers) } }
+        } catch (cancelled: CancellationException) {
+            // It enrolled meanwhile, which stays; nobody asked to follow any more.
+            if (connection === made) withContext(NonCancellable) { disconnect() }
+            throw cancelled
         }
+    }
+
+    private fun connected(
+        device: Long, made: Connection, texts: Array<String?>, root: ByteArray?, numbers: LongArray,
+    ): CloudState {
+        try {
+            Native.deviceConnect(device, texts, root, numbers)
+        } catch (refused: WalleException) {
+            made.drop()
+            throw refused
+        }
+        connection = made
+        return CloudState.of(Native.deviceCloud(device))
     }
 
     /** Follow nobody any more; tasks stay as they are. Waits for the step under way, which is cut short. */

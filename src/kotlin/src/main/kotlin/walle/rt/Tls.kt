@@ -3,17 +3,13 @@ package walle.rt
 import java.io.File
 import java.net.InetSocketAddress
 import java.net.Socket
-import java.security.KeyFactory
 import java.security.KeyStore
-import java.security.PrivateKey
 import java.security.cert.Certificate
 import java.security.cert.CertificateFactory
-import java.security.spec.PKCS8EncodedKeySpec
 import javax.net.ssl.KeyManagerFactory
 import javax.net.ssl.SSLContext
 import javax.net.ssl.SSLSocket
 import javax.net.ssl.TrustManagerFactory
-import kotlin.io.encoding.Base64
 
 /** Contexts of the platform's TLS (Conscrypt on Android) from PEM files. */
 internal object Tls {
@@ -32,7 +28,8 @@ internal object Tls {
 
     private fun keys(certificate: File, key: File): KeyManagerFactory {
         val own = store {
-            setKeyEntry("device", privateKey(key), noPassword, certificates(certificate).toTypedArray())
+            val chain = certificates(certificate).toTypedArray()
+            setKeyEntry("device", Pem.privateKey(key.readText()), noPassword, chain)
         }
         val keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm())
         return keys.apply { init(own, noPassword) }
@@ -43,12 +40,6 @@ internal object Tls {
 
     private fun certificates(file: File): List<Certificate> =
         file.inputStream().use { CertificateFactory.getInstance("X.509").generateCertificates(it).toList() }
-
-    /** A device's key is one of elliptic curves, as PKCS #8. */
-    private fun privateKey(file: File): PrivateKey {
-        val body = file.readLines().filterNot { it.startsWith("-----") }.joinToString("")
-        return KeyFactory.getInstance("EC").generatePrivate(PKCS8EncodedKeySpec(Base64.decode(body)))
-    }
 }
 
 /** TLS of the platform: 1.3 where it has that, which is Android from API 29 on, otherwise 1.2. */

@@ -130,6 +130,21 @@ internal object Upcalls {
         }
     }
 
+    // -- the device's key ---------------------------------------------------------------------------------
+
+    @JvmStatic fun makeKey(number: Long): String? = called(null, "make of the keys") { keys(number)?.make() }
+
+    @JvmStatic fun requestOf(number: Long, key: String): String? =
+        called(null, "request of the keys") { keys(number)?.request(key) }
+
+    @JvmStatic fun isOf(number: Long, key: String, certificate: String): Boolean =
+        called(false, "isOf of the keys") { keys(number)?.isOf(key, certificate) == true }
+
+    @JvmStatic fun sign(number: Long, key: String, message: ByteArray): ByteArray? =
+        called(null, "sign of the keys") { keys(number)?.sign(key, message) }
+
+    private fun keys(number: Long): Keys? = kept[number] as? Keys
+
     // A broken connection is no news for the log: the tunnel says why and comes again.
     private inline fun carried(block: () -> Int): Int {
         under.set(true)
