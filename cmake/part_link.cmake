@@ -7,7 +7,7 @@ if(NOT WALLE_JSON_INCLUDE)
     "Install it (Debian: apt-get install nlohmann-json3-dev, as tools/setup.sh does), or set "
     "WALLE_JSON_INCLUDE to the folder above nlohmann/. Headers alone: nothing is linked.")
 endif()
-walle_room(link SMALL USES store base SCHEMAS package plan report)
+walle_room(link SMALL USES store base SCHEMAS package plan report LIBS ZLIB::ZLIB)
 target_link_libraries(walle_link PRIVATE walle_sodium)
 # g++ makes copies of members of std::string and the like for callers that pass less, one set in each file:
 # 17 KB of what the linker would otherwise keep once.

@@ -2,7 +2,7 @@
 # into src/python/walle_rt so that the checkout itself is importable; of a cross build into a package of its
 # own (cmake/cross_package.cmake).
 if(NOT pybind11_DIR)
-  execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
+  execute_process(COMMAND ${Python3_EXECUTABLE} -m pybind11 --cmakedir
     OUTPUT_VARIABLE pybind11_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
 endif()
 find_package(pybind11 3.0 CONFIG REQUIRED)

@@ -62,8 +62,12 @@ endfunction()
 # Files of a room that are compiled for size, each by itself.
 function(walle_cold folder)
   foreach(file IN LISTS ARGN)
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/${folder}/${file}.cc PROPERTIES
+    set(cold ${PROJECT_SOURCE_DIR}/src/cpp/${folder}/${file}.cc)
+    set_source_files_properties(${cold} PROPERTIES
       SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang") # which reads no header that was precompiled at another level
+      set_source_files_properties(${cold} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
   endforeach()
 endfunction()
 

@@ -20,10 +20,14 @@ if(NOT WALLE_LIBSODIUM_DIR) # -DWALLE_LIBSODIUM_DIR=...: an unpacked and checked
     target_include_directories(walle_sodium SYSTEM INTERFACE ${WALLE_LIBSODIUM_INCLUDE})
     target_compile_definitions(walle_sodium INTERFACE SODIUM_STATIC)
     target_link_libraries(walle_sodium INTERFACE ${WALLE_LIBSODIUM_ARCHIVE} Threads::Threads)
+    set(required "")
     if(SKBUILD) # what is linked in comes with its licence, or there is no wheel
-      find_file(sodium_licence NAMES copyright LICENSE PATHS /usr/share/doc/libsodium-dev
-        /usr/share/licenses/libsodium /usr/share/doc/libsodium REQUIRED)
-      install(FILES ${sodium_licence} DESTINATION walle_rt/lib RENAME LICENSE.libsodium COMPONENT capi)
+      set(required REQUIRED)
+    endif()
+    find_file(sodium_licence NAMES copyright LICENSE PATHS /usr/share/doc/libsodium-dev
+      /usr/share/licenses/libsodium /usr/share/doc/libsodium ${required})
+    if(sodium_licence)
+      install(FILES ${sodium_licence} DESTINATION ${walle_docdir} RENAME LICENSE.libsodium COMPONENT capi)
     endif()
     return()
   endif()
@@ -86,7 +90,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
       COMPILE_OPTIONS ${flag})
   endforeach()
 endif()
-if(SKBUILD)
-  install(FILES ${WALLE_LIBSODIUM_DIR}/LICENSE DESTINATION walle_rt/lib RENAME LICENSE.libsodium
-    COMPONENT capi)
-endif()
+install(FILES ${WALLE_LIBSODIUM_DIR}/LICENSE DESTINATION ${walle_docdir} RENAME LICENSE.libsodium
+  COMPONENT capi)

@@ -14,3 +14,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+# zig keeps what it has compiled, by content; ccache does not understand `zig cc`.
+set(WALLE_CCACHE OFF CACHE FILEPATH "ccache: no use with zig")

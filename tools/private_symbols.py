@@ -1,6 +1,6 @@
-"""Write the version script of what the Python extension calls in libwalle (cmake/capi.cmake).
+"""Write libwalle's version script: the public names, and what the Python extension calls (cmake/capi.cmake).
 
-private_symbols.py OUTPUT NM OBJECT...
+private_symbols.py OUTPUT EXPORTS NM OBJECT...
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ def called(nm: str, objects: list[str]) -> set[str]:
 
 
 def main() -> int:
-    output, nm, *objects = sys.argv[1:]
+    output, exports, nm, *objects = sys.argv[1:]
     names = "".join(f"    {name};\n" for name in sorted(called(nm, objects)))
     # Not for anybody else: the names change with every version, and so does nothing that may be relied on.
-    Path(output).write_text(f"WALLE_PRIVATE {{\n  global:\n{names}}};\n")
+    private = f"WALLE_PRIVATE {{\n  global:\n{names}}};\n"
+    Path(output).write_text(Path(exports).read_text() + private)
     return 0
 
 

@@ -80,7 +80,7 @@ other_broker() {
 # What tests ask and compare with. PostgreSQL's package would make and start a server; tests start their own.
 tests_need() {
   if command -v apt-get >/dev/null; then
-    apt_install mosquitto-clients git-lfs libcurl4
+    apt_install mosquitto-clients git-lfs libcurl4 pkgconf
     apt_install g++-aarch64-linux-gnu qemu-user # instructions are counted in it
     other_broker
     if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then

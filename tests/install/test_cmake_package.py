@@ -5,33 +5,13 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-import onnx.parser
 import pytest
+from consumer_inputs import PROMISES, save_model, save_task
 
-import walle_rt
-from walle_rt.convert import convert
-from walle_rt.vm import VM, TaskBundle, library_path
+from walle_rt.vm import VM, library_path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
-
-
-TASK = """
-def echo(x):
-    print('hello')
-    return {'got': x}
-def fill(t):
-    t[1] = 9.0
-    return t
-def fail():
-    return 1 / 0
-def spin():
-    while True: pass
-"""
-
-
-HALF = """<ir_version: 8, opset_import: ["" : 17]>
-half (float[n, 4] data) => (float[n, 4] prob) <float h = {0.5}> { prob = Mul(data, h) }"""
 
 
 @pytest.mark.timeout(600)
@@ -47,20 +27,38 @@ def test_consumers(tmp_path: Path) -> None:
         done = subprocess.run([build / program], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         assert "walle" in done.stdout or "ok" in done.stdout
-    signature = ("classify", [("x", "data")], [("y", "prob")])
-    model, _ = convert(onnx.parser.parse_model(HALF), signatures=[signature])
-    walle_rt.load(model.serialize()).save(tmp_path / "half.walle")
-    done = subprocess.run(
-        [build / "consumer_raii", tmp_path / "half.walle"], capture_output=True, text=True, check=False
-    )
+    model = save_model(tmp_path / "half.walle")
+    done = subprocess.run([build / "consumer_raii", model], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert done.stdout.count("ok  ") == 14
+    assert done.stdout.count("ok  ") == PROMISES["raii"]
     if not VM.available():
         pytest.skip(f"no VM library at {library_path()}: the rest passed")
-    bundle = TaskBundle.from_source({"main": TASK})
-    bundle.save(tmp_path / "x.wtask")
-    for flavour in ("full", "device"):
-        command = [build / "consumer_vm", library_path(flavour), tmp_path / "x.wtask"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    task = save_task(tmp_path / "x.wtask")
+    for library in (library_path("full"), library_path("device"), *(prefix / "lib" / "walle").glob("*.so")):
+        done = subprocess.run(
+            [build / "consumer_vm", library, task], capture_output=True, text=True, check=False
+        )
         assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-        assert done.stdout.count("ok  ") == 20 and "FAILED" not in done.stdout
+        assert done.stdout.count("ok  ") == PROMISES["vm"] and "FAILED" not in done.stdout
+    installed = {str(f.relative_to(prefix)) for f in prefix.rglob("*") if f.is_file()}
+    assert installed >= {f"lib/walle/libwalle_vm_{flavour}.so" for flavour in ("full", "device")}
+    assert installed >= {f"share/doc/walle/LICENSE{what}" for what in ("", ".libsodium")}
+
+
+def test_pkg_config(tmp_path: Path) -> None:
+    """As a Makefile would; the package was moved since it was installed."""
+    install = ["cmake", "--install", BUILD, "--component", "capi", "--prefix", tmp_path / "first"]
+    subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+    prefix = (tmp_path / "first").rename(tmp_path / "moved")
+
+    def asked(*what: str) -> list[str]:
+        command = ["pkg-config", f"--with-path={prefix / 'lib' / 'pkgconfig'}", *what, "walle"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+    source, rpath = Path(__file__).parent / "consumer" / "main.c", f"-Wl,-rpath,{prefix / 'lib'}"
+    command = ["cc", "-std=c99", source, *asked("--cflags", "--libs"), rpath, "-o", tmp_path / "program"]
+    subprocess.run(command, check=True)
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["walle", *asked("--modversion")]
+    assert Path(*asked("--variable=vmdir")).resolve() == prefix / "lib" / "walle"

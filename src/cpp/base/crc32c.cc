@@ -5,6 +5,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -139,7 +140,11 @@ uint32_t crc32c_copy_portable(uint32_t crc, void* to, const void* from, size_t s
 
 #if defined(__x86_64__)
 bool has_crc32c_instruction() {
-  static const bool has = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+  static const bool has = [] {
+    uint32_t a = 0, b = 0, c = 0, d = 0;
+    constexpr uint32_t kNeeded = 1 << 20 | 1 << 1;  // SSE4.2 and PCLMULQDQ
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & kNeeded) == kNeeded;
+  }();
   return has;
 }
 uint32_t crc32c_copy_instruction(uint32_t crc, void* to, const void* from, size_t size) {

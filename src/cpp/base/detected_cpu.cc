@@ -24,43 +24,49 @@ uint64_t saved_registers() {
   return low | static_cast<uint64_t>(high) << 32;
 }
 
-// The builtins also ask XGETBV: without the system's leave to use the wide registers the instructions would
-// fault. What compilers of different age know by different names, or not at all, is asked of CPUID (Intel's
-// manual, volume 2A), and stands on those.
+struct Cpuid {
+  uint32_t a = 0, b = 0, c = 0, d = 0;
+};
+
+// Zeros where the processor has no such leaf.
+Cpuid cpuid(uint32_t leaf, uint32_t part = 0) {
+  Cpuid r;
+  __get_cpuid_count(leaf, part, &r.a, &r.b, &r.c, &r.d);
+  return r;
+}
+
+// By Intel's manual, volume 2A, CPUID. Not by __builtin_cpu_supports: compilers of different age know
+// different names, and zig's run-time library has nothing behind them. Instructions on wide registers stand
+// on the system's leave to use these; without it they would fault.
 Capabilities x86_capabilities() {
   using enum Capability;
-  __builtin_cpu_init();
+  const Cpuid first = cpuid(1), more = cpuid(7), last = cpuid(7, 1);
+  const uint64_t saved = bit(first.c, 27) ? saved_registers() : 0;
+  const auto saves = [&](uint64_t states) { return (saved & states) == states; };
+  const bool wide = saves(0x06) && bit(first.c, 28);  // SSE's and AVX's registers, and AVX itself
+  const bool wider = wide && saves(0xe0);  // masks, and what AVX-512 adds to both kinds of registers
+  const bool tiles = saves(3 << 17) && bit(more.d, 24);  // their shapes and themselves
   Capabilities has;
   const auto add = [&](Capability c, bool there) {
     if (there) has = has | Capabilities{c};
   };
-  uint32_t a = 0;
-  uint32_t b = 0;
-  uint32_t c = 0;
-  uint32_t d = 0;
-  add(sse4, __builtin_cpu_supports("sse4.2"));
-  add(avx2, __builtin_cpu_supports("avx2"));
-  add(fma, __builtin_cpu_supports("fma"));
-  const bool leaf1 = __get_cpuid(1, &a, &b, &c, &d);
-  const bool xgetbv = leaf1 && bit(c, 27);
-  add(f16c, has.has(avx2) && leaf1 && bit(c, 29));
-  add(avx512f, has.has({avx2, fma}) && __builtin_cpu_supports("avx512f"));
+  add(sse4, bit(first.c, 20));
+  add(avx2, wide && bit(more.b, 5));
+  add(fma, wide && bit(first.c, 12));
+  add(f16c, has.has(avx2) && bit(first.c, 29));
+  add(avx_vnni, has.has(avx2) && bit(last.a, 4));
+  add(avx512f, has.has({avx2, fma}) && wider && bit(more.b, 16));
   if (has.has(avx512f)) {
-    add(avx512bw, __builtin_cpu_supports("avx512bw"));
-    add(avx512dq, __builtin_cpu_supports("avx512dq"));
-    add(avx512vl, __builtin_cpu_supports("avx512vl"));
-    add(avx512_vnni, __builtin_cpu_supports("avx512vnni"));
-    add(avx512_bf16, __builtin_cpu_supports("avx512bf16"));
-    add(avx512_vbmi, __builtin_cpu_supports("avx512vbmi"));
+    add(avx512bw, bit(more.b, 30));
+    add(avx512dq, bit(more.b, 17));
+    add(avx512vl, bit(more.b, 31));
+    add(avx512_vnni, bit(more.c, 11));
+    add(avx512_bf16, bit(last.a, 5));
+    add(avx512_vbmi, bit(more.c, 1));
+    add(avx512_fp16, has.has(avx512bw) && bit(more.d, 23));
   }
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
-    add(avx512_fp16, has.has(avx512bw) && bit(d, 23));
-    // Two states of the system: the tiles' shapes and the tiles.
-    const bool tiles = xgetbv && (saved_registers() >> 17 & 3) == 3 && bit(d, 24);
-    add(amx_bf16, tiles && bit(d, 22));
-    add(amx_int8, tiles && bit(d, 25));
-  }
-  if (__get_cpuid_count(7, 1, &a, &b, &c, &d)) add(avx_vnni, has.has(avx2) && bit(a, 4));
+  add(amx_bf16, tiles && bit(more.d, 22));
+  add(amx_int8, tiles && bit(more.d, 25));
   return has;
 }
 #endif

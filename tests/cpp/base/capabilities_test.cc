@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "base/crc32c.h"
 #include "base/detected_cpu.h"
 #include "base/machine.h"
 
@@ -60,6 +66,37 @@ TEST(Capabilities, AMachineHasNoMoreThanThereIs) {
   EXPECT_EQ(standing_for({sse4}, {neon, dot}), (Capabilities{neon, dot}));
 #endif
 }
+
+#if defined(__x86_64__)
+// The kernel drops a flag whose registers it does not save.
+TEST(Capabilities, AreThoseThatLinuxTells) {
+  std::string line;
+  for (std::ifstream told("/proc/cpuinfo"); std::getline(told, line) && line.rfind("flags", 0) != 0;) {
+  }
+  if (line.rfind("flags", 0) != 0) GTEST_SKIP() << "no /proc/cpuinfo";
+  std::istringstream words(line);
+  std::set<std::string> flags;
+  for (std::string word; words >> word;) flags.insert(word);
+  const std::pair<Capability, const char*> names[] = {{sse4, "sse4_2"},
+                                                      {avx2, "avx2"},
+                                                      {fma, "fma"},
+                                                      {f16c, "f16c"},
+                                                      {avx512f, "avx512f"},
+                                                      {avx512bw, "avx512bw"},
+                                                      {avx512dq, "avx512dq"},
+                                                      {avx512vl, "avx512vl"},
+                                                      {avx_vnni, "avx_vnni"},
+                                                      {avx512_vnni, "avx512_vnni"},
+                                                      {avx512_bf16, "avx512_bf16"},
+                                                      {avx512_fp16, "avx512_fp16"},
+                                                      {amx_int8, "amx_int8"},
+                                                      {amx_bf16, "amx_bf16"},
+                                                      {avx512_vbmi, "avx512vbmi"}};
+  for (const auto& [capability, name] : names)
+    EXPECT_EQ(detected_cpu_features().has.has(capability), flags.contains(name)) << name;
+  EXPECT_EQ(has_crc32c_instruction(), flags.contains("sse4_2") && flags.contains("pclmulqdq"));
+}
+#endif
 
 // By the bits that the kernel prints as "Features" in /proc/cpuinfo of such a machine.
 TEST(ArmCapabilities, AreNamedByTheAuxiliaryVector) {
