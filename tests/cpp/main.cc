@@ -9,12 +9,13 @@
 // install would cure it. The Python tests have the same rule in tests/python/skips.py.
 namespace {
 
-constexpr std::array<std::string_view, 5> kStanding = {
+constexpr std::array<std::string_view, 6> kStanding = {
     "need a machine that has it",               // an instruction set
     "this process may use one processor only",  // and
     "a quota leaves this process one processor",
     "ThreadSanitizer ends a forked child that starts threads",
     "the emulator ends a forked child that starts threads",
+    "a given machine brings its costs",  // WALLE_MACHINE
 };
 
 class Skips final : public ::testing::EmptyTestEventListener {
