@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 from random_seed import random_seed
-from test_bf16_convolutions import FORM, convolution, rounded, snr_db
+from test_bf16_convolutions import FORMS, convolution, rounded, snr_db
 from test_layouts import Growing, image, random_network
 
 import walle_rt
@@ -18,14 +18,14 @@ Array = np.ndarray[Any, Any]
 MEMORY = "blocked_bf16"
 
 
-@pytest.fixture(autouse=True)
-def _form(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WALLE_CPU", FORM)
+@pytest.fixture(autouse=True, params=FORMS)
+def _form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WALLE_CPU", request.param)
     monkeypatch.setenv("WALLE_COSTS", "zen5")  # where it is the faster way
     try:
         walle_rt.load(convolution((1, 16, 4, 4), (16, 16, 1, 1))).session()
     except walle_rt.ArgumentError as error:
-        pytest.skip(f"this machine cannot run {FORM}: {error}")
+        pytest.skip(f"this machine cannot run {request.param}: {error}")
 
 
 def run(model: walle_rt.Model, feeds: dict[str, Array], **options: Any) -> tuple[Array, walle_rt.Session]:
