@@ -15,6 +15,9 @@ static_assert(kNr == 2 * kLanes && !kSignedQuads);
 constexpr int64_t kAmxRows = 2 * kTileRows;
 constexpr int64_t kAmxTile = kAmxRows * kTileWords;  // words of a panel of A in one step of tiles
 
+// Words of A as they lie, at any address.
+typedef uint32_t vu_bytes __attribute__((vector_size(kLanes * 4), aligned(1), may_alias));
+
 constexpr int64_t amx_steps(int64_t k) { return ((k + 3) / 4 + kTileWords - 1) / kTileWords * kTileWords; }
 
 void pack_a_amx(const Int8Matrix& a, int64_t rows, int64_t k, uint32_t* out) {
@@ -28,7 +31,7 @@ void pack_a_amx(const Int8Matrix& a, int64_t rows, int64_t k, uint32_t* out) {
     if (a.col_stride == 1)
       for (; 4 * (s + kTileWords) <= k; s += kTileWords, to += kAmxTile)
         for (int64_t q = 0; q < kTileWords; q += kLanes)
-          store_words(to + q, load_words(p + 4 * (s + q)) ^ splat_word(flip));
+          store_words(to + q, *reinterpret_cast<const vu_bytes*>(p + 4 * (s + q)) ^ splat_word(flip));
     for (; s < steps; s += kTileWords, to += kAmxTile)
       for (int64_t q = 0; q < kTileWords; ++q) {
         const int64_t l = 4 * (s + q);
