@@ -73,15 +73,17 @@ int64_t PreparedConstants::bytes_of(const std::function<bool(const Tensor&)>& so
   return sum;
 }
 
-void PreparedConstants::watch(std::shared_ptr<const base::MappedFile> file) {
+void PreparedConstants::watch(const std::shared_ptr<const base::MappedFile>& file) {
   std::lock_guard lock(files_mutex_);
-  if (file->mapped()) files_.push_back(std::move(file));
+  std::erase_if(files_, [](const auto& watched) { return watched.expired(); });
+  if (file->mapped()) files_.push_back(file);
 }
 
 Status PreparedConstants::check_files() const {
   std::lock_guard lock(files_mutex_);
-  for (const auto& file : files_) {
-    if (file->unchanged().ok()) continue;
+  for (const auto& watched : files_) {
+    const auto file = watched.lock();
+    if (!file || file->unchanged().ok()) continue;
     return resource_error("packed weights that were written to while they were in use",
                           "files that nobody but the runtime writes", "weights cache",
                           "load the model again; empty the folder of the cache before that");

@@ -31,8 +31,8 @@ class PreparedConstants final : public backends::ConstantCache {
   // Of what was made of such sources.
   int64_t bytes_of(const std::function<bool(const Tensor&)>& source) const;
 
-  // Some block lies in this file from now on.
-  void watch(std::shared_ptr<const base::MappedFile> file);
+  // Some block lies in this file from now on, and keeps it: what no block lies in is mapped no longer.
+  void watch(const std::shared_ptr<const base::MappedFile>& file);
   // A resource error when one of these files was written to or cut: asked before every run, 0.2 us a file.
   Status check_files() const;
 
@@ -51,7 +51,7 @@ class PreparedConstants final : public backends::ConstantCache {
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;
   mutable std::mutex files_mutex_;  // of its own: a run does not wait for another session's packing
-  std::vector<std::shared_ptr<const base::MappedFile>> files_;
+  std::vector<std::weak_ptr<const base::MappedFile>> files_;
 };
 
 }  // namespace walle::runtime

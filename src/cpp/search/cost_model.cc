@@ -93,7 +93,8 @@ struct AmxForm {
   double products;
 };
 constexpr AmxForm kAmxForms[] = {{"amx_bf16", "avx512_bf16", 8}, {"amx_int8", "avx512_vnni", 3.5}};
-// A pixel's block of channels is a quarter of a row of bytes.
+// Behind each tile of a convolution its sums become codes, which takes longer than the products of 64
+// channels.
 constexpr double kAmxCodes = 2;
 
 // Winograd's transforms take what they took, and are most of it: 2.1 times what an eighth of all would be.
