@@ -18,6 +18,7 @@ from onnx.helper import make_node
 
 import walle_rt
 
+pytestmark = pytest.mark.usefixtures("measured_machine")
 LAYERS, SIZE = 9, 1024
 BYTES = LAYERS * SIZE * SIZE * 4
 

@@ -312,6 +312,7 @@ def constant_product(kind: str, k: int, n: int) -> onnx.ModelProto:
 
 
 # ONNX's own form has a byte for each code while it is read, and is packed from there.
+@pytest.mark.usefixtures("measured_machine")
 @pytest.mark.parametrize(("kind", "bar"), [("MatMulNBits", 0.45), ("DequantizeLinear", 0.6), ("walle", 0.45)])
 def test_whole_weights_are_never_unpacked(kind: str, bar: float, tmp_path: Path) -> None:
     """The peak of a process over that with a tiny model, in sizes of the weights as float32."""

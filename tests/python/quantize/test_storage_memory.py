@@ -10,6 +10,7 @@ from memory_model import command, write_inside
 
 from walle_rt import quantize
 
+pytestmark = pytest.mark.usefixtures("measured_machine")
 LAYERS, SIZE = 9, 1024
 BYTES = LAYERS * SIZE * SIZE * 4  # in float32
 
