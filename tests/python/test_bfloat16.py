@@ -51,7 +51,7 @@ def arithmetics(session: walle_rt.Session, *ops: str) -> set[str]:
 
 
 def assert_within(found: Array, a: Array, b: Array, slack: float = 0) -> None:
-    """Each operand is off by at most 2^-9 of itself, sums by what float32's are."""
+    """Each operand is off by at most 2^-8 of itself; a sum of many products by less than half of both."""
     exact, size = a.astype(float) @ b.astype(float), np.abs(a).astype(float) @ np.abs(b).astype(float)
     off = np.abs(found - exact)
     assert (off <= 2**-7.99 * size + slack).all()

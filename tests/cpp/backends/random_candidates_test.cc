@@ -207,8 +207,8 @@ class RandomCandidates : public ::testing::Test {
     return std::sqrt(static_cast<double>(terms)) / 3;
   }
 
-  // Both operands of a product are off by 2^-9 of themselves at most, 0.3 % of a sum in the mean; eight times
-  // that is a mistake. Kept as bfloat16, a result is off by 2^-9 of itself once more.
+  // Both operands of a product are off by 2^-8 of themselves at most, 0.3 % of a sum in the mean; eight times
+  // that is a mistake. Kept as bfloat16, a result is off by 2^-8 of itself at most once more.
   static void expect_rounded(const std::vector<Tensor>& got, const std::vector<Tensor>& want, double spread) {
     for (int64_t k = 0; k < got[0].elements(); ++k) {
       const float a = got[0].as<float>()[static_cast<size_t>(k)],

@@ -180,10 +180,123 @@ TEST(WinogradBf16, KeepsItsResultsRounded) {
   }
 }
 
-// As signal to noise of sums of random numbers; no single one is off by more than sixteen times the others of
-// its place in a tile: units of 4 sum some rounded products 64 times, in their last corner, and others once.
-// Of few channels, whose errors are products of two numbers, one in a hundred million is off by more than
-// eight times; a sum that lacks a product by forty.
+// The transforms of a unit in float64, from its points (Lavin and Gray, "Fast Algorithms for Convolutional
+// Neural Networks", 2016): y = A^T [(G g G^T) (B^T d B)] A, point by point, the last one infinity.
+struct Transforms {
+  explicit Transforms(int unit) : n(unit + 2) {
+    std::vector<double> points = {0};
+    for (const double p : unit == 2 ? std::vector<double>{1} : std::vector<double>{M_SQRT1_2, M_SQRT2})
+      points.push_back(p), points.push_back(-p);
+    const size_t last = points.size();
+    image.assign(n, std::vector<double>(n, 0.0));
+    filter.assign(n, std::vector<double>(3, 0.0));
+    result.assign(unit, std::vector<double>(n, 0.0));
+    image[last] = product(points, last);
+    filter[last][2] = 1;
+    result[unit - 1][last] = 1;
+    for (size_t i = 0; i < last; ++i) {
+      const std::vector<double> others = product(points, i);
+      std::ranges::copy(others, image[i].begin());
+      double at = 0;
+      for (size_t k = others.size(); k-- > 0;) at = at * points[i] + others[k];
+      for (int k = 0; k < 3; ++k) filter[i][k] = std::pow(points[i], k) / at;
+      for (int k = 0; k < unit; ++k) result[k][i] = std::pow(points[i], k);
+    }
+  }
+
+  // T x T^T of a square x.
+  static std::vector<double> both(const std::vector<std::vector<double>>& t, const std::vector<double>& x) {
+    const size_t rows = t.size(), cols = t[0].size();
+    std::vector<double> out(rows * rows, 0.0);
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < rows; ++j)
+        for (size_t k = 0; k < cols; ++k)
+          for (size_t l = 0; l < cols; ++l) out[i * rows + j] += t[i][k] * t[j][l] * x[k * cols + l];
+    return out;
+  }
+
+  size_t n;
+  std::vector<std::vector<double>> image, filter, result;  // B^T, G, A^T
+
+ private:
+  // The product of (x - q) over all points q but one, lowest power first.
+  static std::vector<double> product(const std::vector<double>& points, size_t but) {
+    std::vector<double> c = {1};
+    for (size_t q = 0; q < points.size(); ++q) {
+      if (q == but) continue;
+      c.insert(c.begin(), 0.0);
+      for (size_t k = 0; k + 1 < c.size(); ++k) c[k] -= points[q] * c[k + 1];
+    }
+    return c;
+  }
+};
+
+// How far each result is off by as a rule: the root of the mean square of what rounding both factors of its
+// products makes. A factor is off by up to 2^-8 of its power of two, evenly spread (a third of the square),
+// and powers of two are 0.54 of their numbers' squares in the mean: 3 / (8 ln 2), where logarithms are spread
+// evenly.
+class Deviations {
+ public:
+  Deviations(const Case& c, int unit) : case_(c), s_(c.shape), t_(unit), unit_(unit) {
+    for (int64_t i = 0; i < s_.m * s_.c; ++i)
+      filters_.push_back(
+          Transforms::both(t_.filter, {c.filters.begin() + i * 9, c.filters.begin() + i * 9 + 9}));
+  }
+
+  // Of all results, in their order; `exact` becomes what these transforms make of the same numbers.
+  std::vector<double> all(std::vector<double>& exact) const {
+    std::vector<double> out(static_cast<size_t>(s_.n * s_.m * s_.oh * s_.ow));
+    exact.assign(out.size(), 0.0);
+    for (int64_t n = 0; n < s_.n; ++n)
+      for (int64_t y = 0; y < s_.oh; y += unit_)
+        for (int64_t x = 0; x < s_.ow; x += unit_) tile(n, y, x, out, exact);
+    return out;
+  }
+
+ private:
+  std::vector<double> patch(int64_t n, int64_t c, int64_t y0, int64_t x0) const {
+    const auto side = static_cast<int64_t>(t_.n);
+    std::vector<double> out(t_.n * t_.n, 0.0);
+    for (int64_t y = std::max<int64_t>(0, s_.pt - y0); y < side && y0 - s_.pt + y < s_.h; ++y)
+      for (int64_t x = std::max<int64_t>(0, s_.pl - x0); x < side && x0 - s_.pl + x < s_.w; ++x)
+        out[y * side + x] = case_.x[((n * s_.c + c) * s_.h + y0 - s_.pt + y) * s_.w + x0 - s_.pl + x];
+    return out;
+  }
+
+  void tile(int64_t n, int64_t y0, int64_t x0, std::vector<double>& out, std::vector<double>& exact) const {
+    std::vector<std::vector<double>> images;
+    for (int64_t c = 0; c < s_.c; ++c) images.push_back(Transforms::both(t_.image, patch(n, c, y0, x0)));
+    for (int64_t m = 0; m < s_.m; ++m) {
+      std::vector<double> sums(t_.n * t_.n, 0.0), squares = sums;
+      for (int64_t c = 0; c < s_.c; ++c)
+        for (size_t i = 0; i < sums.size(); ++i) {
+          const double term = images[c][i] * filters_[m * s_.c + c][i];
+          sums[i] += term;
+          squares[i] += term * term;
+        }
+      auto weights = t_.result;
+      for (auto& row : weights)
+        for (double& w : row) w *= w;
+      const std::vector<double> y = Transforms::both(t_.result, sums);
+      const std::vector<double> variance = Transforms::both(weights, squares);
+      for (int64_t k = 0; k < unit_ && y0 + k < s_.oh; ++k)
+        for (int64_t l = 0; l < unit_ && x0 + l < s_.ow; ++l) {
+          const size_t at = ((n * s_.m + m) * s_.oh + y0 + k) * s_.ow + x0 + l;
+          exact[at] = y[k * unit_ + l];
+          out[at] = std::sqrt(variance[k * unit_ + l] * 2 * 0.541 / 3) * 0x1p-8;
+        }
+    }
+  }
+
+  const Case& case_;
+  const ConvShape& s_;
+  const Transforms t_;
+  const int64_t unit_;
+  std::vector<std::vector<double>> filters_;
+};
+
+// As signal to noise of sums of random numbers; no single one is off by more than eight times what its own
+// products' rounding makes as a rule.
 TEST(WinogradBf16, RoundsAsMuchAsItsUnitSays) {
   for (const Form& form : forms_here())
     for (const int unit : kWinogradBf16Units) {
@@ -191,26 +304,18 @@ TEST(WinogradBf16, RoundsAsMuchAsItsUnitSays) {
       std::normal_distribution<double> normal;
       std::mt19937 random(test_seed());
       double signal = 0, noise = 0;
-      std::vector<std::vector<double>> errors(static_cast<size_t>(unit * unit));  // by place, of one term
       for (int round = 0; round < 20; ++round) {
         const auto number = [&] { return normal(random); };
         const Case c = cases.next(number, number);
         const auto got = c.run(form, unit, {}, 1 + round % 2), want = c.reference({});
-        const ConvShape& s = c.shape;
+        std::vector<double> exact;
+        const std::vector<double> sigma = Deviations(c, unit).all(exact);
         for (size_t i = 0; i < want.size(); ++i) {
-          const double error = static_cast<double>(got[i]) - want[i];
+          ASSERT_NEAR(exact[i], want[i], 1e-3) << "the transforms of this test, unit " << unit;
+          ASSERT_NEAR(got[i], want[i], 8 * sigma[i]) << form.name << " unit " << unit << " round " << round;
           signal += static_cast<double>(want[i]) * want[i];
-          noise += error * error;
-          const auto pixel = static_cast<int64_t>(i) % (s.oh * s.ow);
-          errors[static_cast<size_t>(pixel / s.ow % unit * unit + pixel % s.ow % unit)].push_back(
-              error / std::sqrt(static_cast<double>(s.depth())));
+          noise += std::pow(static_cast<double>(got[i]) - want[i], 2);
         }
-      }
-      for (const std::vector<double>& place : errors) {
-        double sum = 0, most = 0;
-        for (const double error : place) sum += error * error, most = std::max(most, std::abs(error));
-        EXPECT_LE(most, 16 * std::sqrt(sum / static_cast<double>(place.size())))
-            << form.name << " unit " << unit;
       }
       const double db = 10 * std::log10(signal / noise);
       EXPECT_GT(db, unit == 2 ? 46 : 36) << form.name << " unit " << unit;

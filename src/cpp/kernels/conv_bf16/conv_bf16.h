@@ -2,7 +2,7 @@
 // whole vectors. Reads float32 in rows or in blocks of 16 channels, or bfloat16 in such blocks; writes either
 // in blocks, and adds a residual of what it writes.
 //
-// Both operands are rounded half to even, so a product is off by 4e-3 of itself at most; denormal numbers
+// Both operands are rounded half to even, so a product is off by 8e-3 of itself at most; denormal numbers
 // count as zero. A NaN or an infinity stays within the outputs whose windows meet it. Depthwise windows are
 // no part of it: they wait for memory, and float32 is as fast.
 //

@@ -9,7 +9,7 @@
 namespace walle::backends::cpu {
 
 namespace {
-// A value is rounded once, to the 2^-9 of itself that an operand of a product in bfloat16 is anyway: twice
+// A value is rounded once, to the 2^-8 of itself that an operand of a product in bfloat16 is anyway: twice
 // what such a product is off by, if nothing but products reads it.
 constexpr float kError = 2;
 
