@@ -11,11 +11,6 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 extern const ConvBf16Table kConvBf16;
-const ConvBf16Table kConvBf16 = {.lanes = kLanes,
-                                 .rows = kAmxPixels,
-                                 .dense = amx_dense,
-                                 .to_words = to_words,
-                                 .rows_to_words = rows_to_words,
-                                 .winograd_input = winograd_input};
+const ConvBf16Table kConvBf16 = kAmxTable;
 
 }  // namespace walle::kernels::WALLE_ISA_NS

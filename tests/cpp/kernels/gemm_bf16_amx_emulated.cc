@@ -11,7 +11,6 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 extern const Bf16Table kGemmBf16;
-const Bf16Table kGemmBf16 = {
-    .mr = kAmxRows, .nr = kNr, .block = amx_block, .pack_a = pack_a, .pack_b = pack_b};
+const Bf16Table kGemmBf16 = kAmxTable;
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -11,13 +11,6 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 extern const Int8Table kGemmInt8;
-const Int8Table kGemmInt8 = {.mr = kAmxRows,
-                             .nr = kNr,
-                             .step = 4,
-                             .words = kTileWords,
-                             .sums = 2,
-                             .block = block_amx,
-                             .pack_a = pack_a_amx,
-                             .pack_b = pack_b_amx};
+const Int8Table kGemmInt8 = kAmxTable;
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -15,14 +15,9 @@ namespace {
 using Form = kernels::Variant<kernels::Bf16Table>;
 constexpr int64_t kFloatBytes = sizeof(float);
 
-// Fewer rows wait for B, by whatever it is multiplied.
-constexpr int64_t kFewestTileRows = 5;
-
 const Form* form_here(int64_t rows) {
   const auto usable = kernels::usable_capabilities();
-  if (!usable.ok()) return nullptr;
-  const Form* tiles = rows >= kFewestTileRows ? kernels::bf16_amx_form(*usable) : nullptr;
-  return tiles ? tiles : kernels::bf16_form(*usable);
+  return usable.ok() ? kernels::bf16_form_for(*usable, rows) : nullptr;
 }
 
 bool packs_ahead(const NodeView& node, const MatMulProblem& p) { return node.constant(1) && p.one_b(); }

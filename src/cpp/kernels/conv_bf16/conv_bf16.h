@@ -24,6 +24,8 @@ namespace walle::kernels {
 const Variant<ConvBf16Table>* conv_bf16_form(base::Capabilities usable);
 // The same by tiles of 16 pixels; null where there are none.
 const Variant<ConvBf16Table>* conv_bf16_amx_form(base::Capabilities usable);
+// Of the two the one for this shape: by tiles where each pixel fills a row of one.
+const Variant<ConvBf16Table>* conv_bf16_form_for(base::Capabilities usable, const ConvShape& shape);
 
 bool conv_bf16_fits(const ConvShape& shape);
 

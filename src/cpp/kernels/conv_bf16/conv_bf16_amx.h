@@ -89,5 +89,12 @@ void amx_dense(const ConvBf16Task& t) {
   panel_of<kVectors>(t, amx_tiles);
 }
 
+constexpr ConvBf16Table kAmxTable = {.lanes = kLanes,
+                                     .rows = kAmxPixels,
+                                     .dense = amx_dense,
+                                     .to_words = to_words,
+                                     .rows_to_words = rows_to_words,
+                                     .winograd_input = winograd_input};
+
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

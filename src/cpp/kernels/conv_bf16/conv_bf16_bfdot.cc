@@ -20,12 +20,7 @@ const ConvBf16Table kConvBf16 = {.lanes = kLanes,
                                  .winograd_input = winograd_input};
 #if defined(WALLE_ISA_AVX512)
 extern const ConvBf16Table kConvBf16Amx;
-const ConvBf16Table kConvBf16Amx = {.lanes = kLanes,
-                                    .rows = kAmxPixels,
-                                    .dense = amx_dense,
-                                    .to_words = to_words,
-                                    .rows_to_words = rows_to_words,
-                                    .winograd_input = winograd_input};
+const ConvBf16Table kConvBf16Amx = kAmxTable;
 #endif
 
 }  // namespace walle::kernels::WALLE_ISA_NS

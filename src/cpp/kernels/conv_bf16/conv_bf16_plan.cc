@@ -13,6 +13,12 @@ namespace walle::kernels {
 WALLE_BFDOT_FORM(ConvBf16Table, kConvBf16, conv_bf16_form)
 WALLE_AMX_FORM(amx_bf16, avx512_bf16, ConvBf16Table, kConvBf16Amx, conv_bf16_amx_form)
 
+const Variant<ConvBf16Table>* conv_bf16_form_for(base::Capabilities usable, const ConvShape& s) {
+  const bool fills = s.groups > 0 && s.c / s.groups % kBlock == 0;
+  const auto* const tiles = fills ? conv_bf16_amx_form(usable) : nullptr;
+  return tiles ? tiles : conv_bf16_form(usable);
+}
+
 namespace {
 using base::ceil_div;
 

@@ -53,5 +53,18 @@ void dense_amx(const ConvInt8Task& t) {
   release_tiles();
 }
 
+constexpr ConvInt8Table kAmxTable = {.lanes = kLanes,
+                                     .rows = kAmxPixels,
+                                     .step = 4,
+                                     .together = 4,
+                                     .is_signed = kSignedQuads,
+                                     .dense = dense_amx,
+                                     .depthwise = depthwise,
+                                     .to_words = to_words,
+                                     .taps_to_words = taps_to_words,
+                                     .image_to_points = nullptr,
+                                     .winograd_panel = nullptr,
+                                     .rows_to_words = rows_to_words};
+
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

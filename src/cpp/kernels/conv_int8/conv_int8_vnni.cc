@@ -25,18 +25,7 @@ const ConvInt8Table kConvInt8 = {.lanes = kLanes,
                                  .rows_to_words = rows_to_words};
 #if defined(WALLE_ISA_AVX512)
 extern const ConvInt8Table kConvInt8Amx;
-const ConvInt8Table kConvInt8Amx = {.lanes = kLanes,
-                                    .rows = kAmxPixels,
-                                    .step = 4,
-                                    .together = 4,
-                                    .is_signed = kSignedQuads,
-                                    .dense = dense_amx,
-                                    .depthwise = depthwise,
-                                    .to_words = to_words,
-                                    .taps_to_words = taps_to_words,
-                                    .image_to_points = nullptr,
-                                    .winograd_panel = nullptr,
-                                    .rows_to_words = rows_to_words};
+const ConvInt8Table kConvInt8Amx = kAmxTable;
 #endif
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -18,6 +18,8 @@ namespace walle::kernels {
 const Variant<Bf16Table>* bf16_form(base::Capabilities usable);
 // The same by tiles of 16 rows, 16 times as many products at once as float32's; nullptr where there are none.
 const Variant<Bf16Table>* bf16_amx_form(base::Capabilities usable);
+// Of the two the one for a product of so many rows.
+const Variant<Bf16Table>* bf16_form_for(base::Capabilities usable, int64_t rows);
 
 struct Bf16Gemm {
   int64_t m = 0, n = 0, k = 0;

@@ -13,7 +13,7 @@ namespace {
 static_assert(kNr == 2 * kLanes, "two tiles of columns");
 constexpr int64_t kAmxRows = 2 * kTileRows;
 // Below, tiles of registers read B as fast.
-constexpr int64_t kFewestAmxRows = 5;
+constexpr int kFewestAmxRows = 5;
 
 template <bool kBoth>
 void multiply_chain(const uint32_t* a, const uint32_t* b, int64_t words, Ahead& ahead, float* sums) {
@@ -78,6 +78,13 @@ void amx_block(const Bf16Block& t) {
   }
   release_tiles();
 }
+
+constexpr Bf16Table kAmxTable = {.mr = kAmxRows,
+                                 .nr = kNr,
+                                 .fewest = kFewestAmxRows,
+                                 .block = amx_block,
+                                 .pack_a = pack_a,
+                                 .pack_b = pack_b};
 
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -14,8 +14,7 @@ extern const Bf16Table kGemmBf16;
 const Bf16Table kGemmBf16 = {.mr = kMr, .nr = kNr, .block = block, .pack_a = pack_a, .pack_b = pack_b};
 #if defined(WALLE_ISA_AVX512)
 extern const Bf16Table kGemmBf16Amx;
-const Bf16Table kGemmBf16Amx = {
-    .mr = kAmxRows, .nr = kNr, .block = amx_block, .pack_a = pack_a, .pack_b = pack_b};
+const Bf16Table kGemmBf16Amx = kAmxTable;
 #endif
 
 }  // namespace walle::kernels::WALLE_ISA_NS

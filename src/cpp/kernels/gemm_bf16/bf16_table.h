@@ -35,6 +35,7 @@ struct Bf16Block {
 
 struct Bf16Table {
   int mr = 0, nr = 0;
+  int fewest = 1;  // rows of A for which it is faster than the form that it stands beside
   void (*block)(const Bf16Block& block);
   // rows x k of A to chains that are `a_chain` words apart.
   void (*pack_a)(const float* a, int64_t row_stride, int64_t col_stride, int64_t rows, int64_t k,

@@ -102,5 +102,14 @@ void block_amx(const Int8Block& t) {
   release_tiles();
 }
 
+constexpr Int8Table kAmxTable = {.mr = kAmxRows,
+                                 .nr = kNr,
+                                 .step = 4,
+                                 .words = kTileWords,
+                                 .sums = 2,
+                                 .block = block_amx,
+                                 .pack_a = pack_a_amx,
+                                 .pack_b = pack_b_amx};
+
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -15,14 +15,7 @@ const Int8Table kGemmInt8 = {
     .mr = kMr, .nr = kNr, .step = 4, .sums = 2, .block = block, .pack_a = pack_a, .pack_b = pack_b};
 #if defined(WALLE_ISA_AVX512)
 extern const Int8Table kGemmInt8Amx;
-const Int8Table kGemmInt8Amx = {.mr = kAmxRows,
-                                .nr = kNr,
-                                .step = 4,
-                                .words = kTileWords,
-                                .sums = 2,
-                                .block = block_amx,
-                                .pack_a = pack_a_amx,
-                                .pack_b = pack_b_amx};
+const Int8Table kGemmInt8Amx = kAmxTable;
 #endif
 
 }  // namespace walle::kernels::WALLE_ISA_NS

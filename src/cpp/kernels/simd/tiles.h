@@ -1,5 +1,5 @@
-// Tiles of AMX: two of 16 rows of A times two of 16 columns of B, sums in four. What they multiply by is said
-// in bfloat_tiles.h and byte_tiles.h.
+// Tiles of AMX: two of 16 rows of A times two of 16 columns of B, sums in four. What they multiply by is the
+// instruction that WALLE_TILE_PRODUCTS names: bfloat_tiles.h and byte_tiles.h include this file with theirs.
 //
 //   configure_tiles(upper, lower, words)
 //     rows of the two tiles of A, from 1 to 16, lower 0: there is one; words of k, kTileWords at most
@@ -51,6 +51,21 @@ inline __attribute__((always_inline)) void clear_tiles() {
   if constexpr (kBoth) {
     _tile_zero(2);
     _tile_zero(3);
+  }
+}
+
+template <bool kBoth>
+inline __attribute__((always_inline)) void multiply_tiles(const uint32_t* a, int64_t row, const uint32_t* b,
+                                                          int64_t panel) {
+  _tile_loadd(6, b, panel * 4);
+  _tile_loadd(4, a, row * 4);
+  _tile_loadd(7, b + kLanes, panel * 4);
+  WALLE_TILE_PRODUCTS(0, 4, 6);
+  WALLE_TILE_PRODUCTS(1, 4, 7);
+  if constexpr (kBoth) {
+    _tile_loadd(5, a + kTileRows * row, row * 4);
+    WALLE_TILE_PRODUCTS(2, 5, 6);
+    WALLE_TILE_PRODUCTS(3, 5, 7);
   }
 }
 

@@ -19,12 +19,9 @@ const kernels::Variant<kernels::ConvBf16Table>* form_here() {
   return usable.ok() ? kernels::conv_bf16_form(*usable) : nullptr;
 }
 
-// By tiles where each pixel fills a row of one; an image of three channels waits for its words.
 const kernels::Variant<kernels::ConvBf16Table>* form_for(const kernels::ConvShape& shape) {
   const auto usable = kernels::usable_capabilities();
-  const bool fills = shape.groups > 0 && shape.c / shape.groups % kernels::kBlock == 0;
-  const auto* tiles = usable.ok() && fills ? kernels::conv_bf16_amx_form(*usable) : nullptr;
-  return tiles ? tiles : form_here();
+  return usable.ok() ? kernels::conv_bf16_form_for(*usable, shape) : nullptr;
 }
 
 Result<SharedBlock> packed_weights(const NodeView& node, const kernels::ConvBf16& conv, std::string_view form,
