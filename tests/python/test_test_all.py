@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import test_all
 
 test_all.__test__ = False  # pytest need not look into it
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -48,3 +50,13 @@ def test_another_tree_begins_anew(parts: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_damaged_state_is_no_state(parts: Path) -> None:
     (parts / "state.json").write_text("{")
     assert test_all.passed(parts / "state.json", "a tree") == {}
+
+
+def test_filters_name_tests_that_are_there() -> None:
+    """A program that is given a filter of nothing runs nothing and passes."""
+    commands = [step.command for steps in test_all.PARTS.values() for step in steps]
+    filters = [word for command in commands for word in re.findall(r"\b([A-Z]\w+\.\w+)\*", command)]
+    sources = "\n".join(f.read_text() for f in (ROOT / "tests" / "cpp").rglob("*_test.cc"))
+    assert len(filters) == 7
+    for suite, test in (name.split(".") for name in filters):
+        assert re.search(rf"TEST(_F|_P)?\({suite}, {test}", sources), f"{suite}.{test}* names no test"

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/simd/bfloat_image.h"
 #include "kernels/simd/bfloat_of.h"
@@ -14,6 +15,14 @@ namespace {
 // Subnormal numbers are zeros, before and after.
 inline float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 inline float wide(uint32_t bits) { return flushed(__builtin_bit_cast(float, bits)); }
+
+// a * b + c rounded once, a and b of bfloat16: their product is a float unless it is too small or too large
+// for one, and most of the time std::fma is a call.
+inline float fused(float a, float b, float c) {
+  const float product = a * b, size = std::abs(product);
+  const bool exact = size >= std::numeric_limits<float>::min() && size <= std::numeric_limits<float>::max();
+  return exact ? product + c : std::fma(a, b, c);
+}
 
 #if defined(WALLE_EMULATED_BFMMLA)
 // A sum rounded to odd: cut off, with the last bit set if anything was. Sums of floats are exact as two
@@ -36,8 +45,8 @@ inline float with_products(float acc, uint32_t a, uint32_t b) {
 #else
 // The second element's product comes first.
 inline float with_products(float acc, uint32_t a, uint32_t b) {
-  acc = flushed(std::fma(wide(a & 0xffff0000u), wide(b & 0xffff0000u), flushed(acc)));
-  return flushed(std::fma(wide(a << 16), wide(b << 16), acc));
+  acc = flushed(fused(wide(a & 0xffff0000u), wide(b & 0xffff0000u), flushed(acc)));
+  return flushed(fused(wide(a << 16), wide(b << 16), acc));
 }
 #endif
 

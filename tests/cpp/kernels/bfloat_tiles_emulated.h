@@ -14,8 +14,8 @@ inline void multiply_tiles(const uint32_t* a, int64_t row, const uint32_t* b, in
         float low = 0, high = 0;
         for (int64_t s = 0; s < tiles.words; ++s) {
           const uint32_t x = a[i * row + s], y = b[s * panel + j];
-          low = flushed(std::fma(wide(x << 16), wide(y << 16), low));
-          high = flushed(std::fma(wide(x & 0xffff0000u), wide(y & 0xffff0000u), high));
+          low = flushed(fused(wide(x << 16), wide(y << 16), low));
+          high = flushed(fused(wide(x & 0xffff0000u), wide(y & 0xffff0000u), high));
         }
         const auto sum = __builtin_bit_cast(float, tiles.sums[i][j]);
         tiles.sums[i][j] = __builtin_bit_cast(uint32_t, flushed(sum + flushed(low + high)));
