@@ -7,7 +7,7 @@
 #   make exporters
 .PHONY: demo test test-stages test-all quick bench exporters setup test-setup configure build engine check \
   cpp python instrumented sanitize fuzz fuzz-formats damage docs tuf-conformance tidy cross-tools \
-  build-arm64 test-arm64 test-arm64-zig insns link-macos phones phones-kotlin clean
+  build-arm64 test-arm64 test-arm64-zig insns link-macos phones phones-kotlin phones-swift clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -79,7 +79,7 @@ check: test-setup
 	ruff check src/python tests tools bench examples
 	mypy
 	python tools/check_style.py
-	find src/cpp src/kotlin tests bench \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 \
+	find src/cpp src/kotlin src/swift tests bench \( -name '*.cc' -o -name '*.h' -o -name '*.c' \) -print0 \
 	  | xargs -0 -n 50 -P 2 clang-format --dry-run --Werror
 
 cpp: build
@@ -168,7 +168,7 @@ link-macos: cross-tools
 	cmake --build build/macos-zig --target vm_full vm_device
 
 # What apps on phones build on, as far as it can be tried here.
-phones: phones-kotlin
+phones: phones-kotlin phones-swift
 
 # The Kotlin library and its tests on a desktop JVM. Not part of `test`: compiler and JDK are 300 MB.
 phones-kotlin: engine
@@ -176,6 +176,13 @@ phones-kotlin: engine
 	$(call step,Kotlin: shim$(comma) library and tests)
 	python tools/kotlin.py
 	python -m pytest tests/kotlin -q
+
+# The Swift library and its tests on Linux. Not part of `test`: the compiler is 500 MB, unpacked 2 GB.
+phones-swift: engine
+	@tools/setup.sh swift
+	$(call step,Swift: library and tests)
+	python tools/swift.py
+	python -m pytest tests/swift -q
 
 DAMAGED_CASES ?= 3000
 damage: test-setup build

@@ -26,7 +26,7 @@ from pathlib import Path
 COLUMNS = 110
 POSITIONAL = 5  # arguments of a binding
 STUBS = Path("src/python/walle_rt/_core")  # which tests/python/test_stubs.py compares with the bindings
-LANGUAGES = {".cc", ".h", ".c", ".inc", ".py", ".cmake", ".sh", ".kt", ".kts"}
+LANGUAGES = {".cc", ".h", ".c", ".inc", ".py", ".cmake", ".sh", ".kt", ".kts", ".swift"}
 BY_RUFF = ("src/python", "tests", "tools", "bench", "examples")  # which knows exceptions for Python
 FOLDERS = ["src", "tests", "tools", "bench", "cmake", "toolchains", "examples"]
 NAMES = ["Makefile", "CMakeLists.txt"]

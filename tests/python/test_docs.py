@@ -4,8 +4,9 @@ A page's blocks run in order in one fresh folder (run_page.py). Other languages:
 
     c, python, sh   run; a python block that names a file in its first line is written there instead
     cmake           written where its first line says, for a later sh block
-    cpp, kotlin     an excerpt: its lines stand in a source file, in this order (of Kotlin one that
-                    tools/kotlin.py compiles)
+    cpp, kotlin, swift
+                    an excerpt: its lines stand in a source file, in this order (of the last two one
+                    that tools/kotlin.py or tools/swift.py compiles)
     json, toml      parsed
     text            a picture, a grammar, an output: nothing that runs
 
@@ -31,6 +32,7 @@ from run_page import named_file
 from walle_rt.vm import VM, library_path
 
 RUN = {"python", "sh", "c", "cmake"}
+EXCERPTED = {"cpp", "kotlin", "swift"}
 INSTALL = "pip install 'walle_rt[cli,convert]'"
 MAKE_DEMO = (
     "make demo    # trained models on real text and pictures, tasks on real events, a server with two devices"
@@ -113,6 +115,7 @@ def sources() -> list[str]:
     """Every file of ours that a page may quote, without indentation and line breaks."""
     files = [f for ending in ("cc", "h", "inc", "c") for f in (ROOT / "src" / "cpp").rglob(f"*.{ending}")]
     files += (ROOT / "tests" / "kotlin" / "programs").glob("*.kt")
+    files += (ROOT / "tests" / "swift" / "programs").glob("*.swift")
     return [squeezed(f.read_text()) for f in files]
 
 
@@ -120,7 +123,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
-EXCERPTS = [b for found in ALL.values() for b in found if b.language in ("cpp", "kotlin")]
+EXCERPTS = [b for found in ALL.values() for b in found if b.language in EXCERPTED]
 
 
 @pytest.mark.parametrize("block", EXCERPTS, ids=str)
@@ -130,9 +133,7 @@ def test_excerpts_stand_in_the_sources(block: Block) -> None:
 
 def test_other_blocks_parse() -> None:
     readers = {"json": json.loads, "toml": tomllib.loads}
-    for block in (
-        b for found in ALL.values() for b in found if b.language not in RUN | {"cpp", "kotlin", "text"}
-    ):
+    for block in (b for found in ALL.values() for b in found if b.language not in RUN | EXCERPTED | {"text"}):
         assert block.language in readers, f"{block}: name a language that this test knows (see its docstring)"
         readers[block.language](block.text)
 

@@ -1,0 +1,165 @@
+"""The Swift library for this machine: the library, its tests' program and the example app, in build/swift.
+
+    swift.py [run ARGUMENTS...]    builds what changed; `run` starts the program of tests/swift/programs
+    swift.py install               unpacks the compiler
+
+Debian 13 has the compiler, in a folder of its own (tools/debian_root.py) because it wants another C library
+than this machine's: it compiles in there by chroot, and the program runs out here by that folder's loader.
+libwalle comes from build/release. SwiftPM is not asked: src/swift/Package.swift is for apps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from debian_root import root
+
+ROOT = Path(__file__).resolve().parents[1]
+RELEASE = ROOT / "build" / "release"
+BUILD = ROOT / "build" / "swift"
+SOURCES = ROOT / "src" / "swift" / "Sources"
+PROGRAMS = ROOT / "tests" / "swift" / "programs"
+STAND_INS = ROOT / "tests" / "swift" / "stand_ins"
+EXAMPLE = ROOT / "examples" / "ios" / "Shop.swiftpm" / "Sources"
+SUITE, PACKAGES = "trixie", ["swiftlang", "libc6-dev", "libstdc++-14-dev"]
+# Mounted in the root at the same place, so that a path means the same inside and out.
+INSIDE = 'root=$1; places="$2 $3 /proc /dev"; shift 3; for place in $places; do mkdir -p "$root$place"; \
+mount --rbind "$place" "$root$place"; done; mkdir -p "$root/tmp"; exec chroot "$root" "$@"'
+# Warnings are errors: they are of our own sources alone.
+STRICT = ["-swift-version", "6", "-warnings-as-errors", "-O"]
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Debian's Swift in its folder."""
+
+    folder: Path
+
+    @property
+    def libraries(self) -> list[Path]:
+        """Where its programs find what they are linked with."""
+        swift = self.folder / "usr" / "libexec" / "swift" / "lib" / "swift" / "linux"
+        return [swift, self.folder / "usr" / "lib" / f"{platform.machine()}-linux-gnu"]
+
+    def __call__(self, *words: object) -> None:
+        """Compile, with the repository as the current folder's tree."""
+        enter = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-euc", INSIDE, "sh"]
+        places = [str(self.folder), str(ROOT), str(RELEASE.resolve())]
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"}
+        command = [*enter, *places, "/usr/bin/swiftc", *map(str, words)]
+        subprocess.run(command, check=True, env=environment)
+
+    def running(self, program: Path, first: Iterable[Path] = ()) -> list[str]:
+        """The command that runs a program out here; `first` are folders whose libraries go before others."""
+        loader = next((self.folder / "lib64").glob("ld-linux-*.so.*"))
+        path = ":".join(map(str, (*first, BUILD / "lib", *self.libraries)))
+        return [str(loader), "--library-path", path, str(program)]
+
+
+def _folder() -> Path:
+    return ROOT / "build" / "roots" / "swift"
+
+
+def install() -> Compiler:
+    """From Debian's archive, once."""
+    arch = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    return Compiler(root(_folder(), SUITE, arch, PACKAGES))
+
+
+def compiler() -> Compiler | None:
+    """None where it was not installed."""
+    return Compiler(_folder()) if (_folder() / ".packages").exists() else None
+
+
+def _made(out: Path, inputs: Iterable[Path], by: Compiler, *words: object) -> Path:
+    """A file that is compiled from others; made anew where one of them or the command changed."""
+    digest = hashlib.sha256(str((by.folder, *words)).encode())
+    for file in sorted(inputs):
+        digest.update(str(file).encode() + file.read_bytes())
+    stamp = out.with_suffix(".sha256")
+    if not (out.exists() and stamp.exists() and stamp.read_text() == digest.hexdigest()):
+        stamp.unlink(missing_ok=True)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        by(*words)
+        stamp.write_text(digest.hexdigest())
+    return out
+
+
+def _swift(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.swift"))
+
+
+def linked() -> None:
+    """build/swift/lib: libwalle, and the VM beside it, where the library looks for it."""
+    from walle_rt.vm import library_path
+
+    folder = BUILD / "lib"
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {name: RELEASE / name for name in ("libwalle.so", "libwalle.so.0")}
+    for name, file in {**files, "libwalle_vm_device.so": Path(library_path("device"))}.items():
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(file.resolve())
+
+
+def library(by: Compiler) -> Path:
+    """The module WalleRT."""
+    linked()
+    headers = ROOT / "src" / "cpp" / "include"
+    sources = _swift(SOURCES / "WalleRT")
+    inputs = [*sources, *headers.rglob("*.h"), *(SOURCES / "CWalle").iterdir()]
+    options = ["-I", SOURCES / "CWalle", "-Xcc", f"-I{headers}", "-L", RELEASE.resolve()]
+    out = BUILD / "lib" / "libWalleRT.so"
+    emit = ["-emit-library", "-emit-module", "-emit-module-path", BUILD / "WalleRT.swiftmodule", "-o", out]
+    return _made(out, inputs, by, *STRICT, "-module-name", "WalleRT", *options, *emit, *sources)
+
+
+def _using(by: Compiler) -> tuple[Path, list[object]]:
+    made = library(by)
+    headers = ROOT / "src" / "cpp" / "include"
+    return made, ["-I", BUILD, "-I", SOURCES / "CWalle", "-Xcc", f"-I{headers}"]
+
+
+def program(by: Compiler) -> Path:
+    """The tests' program."""
+    made, options = _using(by)
+    sources = _swift(PROGRAMS)
+    link = ["-L", made.parent, "-lWalleRT", "-L", RELEASE.resolve()]
+    words = [*STRICT, "-module-name", "Tests", *options, *link, "-o", BUILD / "tests", *sources]
+    return _made(BUILD / "tests", [made, *sources], by, *words)
+
+
+def example(by: Compiler) -> Path:
+    """The app of examples/ios, against stand-ins of Apple's."""
+    made, options = _using(by)
+    modules: list[Path] = []
+    for name in ("UIKit", "SwiftUI"):
+        sources, out = _swift(STAND_INS / name), BUILD / "stand_ins" / f"{name}.swiftmodule"
+        words = [*STRICT, "-module-name", name, "-I", out.parent, "-emit-module", "-o", out, *sources]
+        modules.append(_made(out, [*modules, *sources], by, *words))
+    sources, out = _swift(EXAMPLE), BUILD / "example.o"
+    words = ["-module-name", "Shop", *options, "-I", modules[0].parent, "-wmo", "-parse-as-library", "-c"]
+    return _made(out, [made, *modules, *sources], by, *STRICT, *words, "-o", out, *sources)
+
+
+def main(words: list[str]) -> int:
+    if words[:1] == ["install"]:
+        install()
+        return 0
+    by = compiler()
+    if by is None:
+        print("swift: no Swift compiler; tools/setup.sh swift unpacks it", file=sys.stderr)
+        return 1
+    made = program(by)
+    if words[:1] == ["run"]:
+        return subprocess.run([*by.running(made), *words[1:]], check=False).returncode
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
