@@ -12,6 +12,9 @@ public final class Device: Sendable, CustomStringConvertible {
     let handle: Handle
     let kept: Kept
 
+    /// Calls of `close` under way, which C answers as a closed device before they return, or that have ended.
+    private let closing = Lock(0)
+
     private init(_ path: String, _ device: OpaquePointer, _ kept: Kept) {
         self.path = path
         self.kept = kept
@@ -92,7 +95,7 @@ public final class Device: Sendable, CustomStringConvertible {
     }
 
     /// Whether `close` was called.
-    public var closed: Bool { handle.closed }
+    public var closed: Bool { closing.with { $0 > 0 } }
 
     /// End the firings that run, leave others for the next open, and write everything; blocks for so long.
     /// Every later call is an error, but for another `close`.
@@ -100,7 +103,13 @@ public final class Device: Sendable, CustomStringConvertible {
     /// - Throws: `WalleError` ARGUMENT: in one of the device's own callbacks, whose end it would wait for.
     public func close() throws {
         try Callback.refuse(kept.number, "Device.close")
-        try handle.useIfOpen { device in try checked { walle_device_close(device, $0) } }
+        closing.with { $0 += 1 }
+        do {
+            try handle.useIfOpen { device in try checked { walle_device_close(device, $0) } }
+        } catch {
+            closing.with { $0 -= 1 }
+            throw error
+        }
         handle.close()
         kept.end()
     }
