@@ -23,16 +23,22 @@ from debian_root import root
 ROOT = Path(__file__).resolve().parents[1]
 RELEASE = ROOT / "build" / "release"
 BUILD = ROOT / "build" / "swift"
+APPLE, APP = BUILD / "apple", BUILD / "app"
+HEADERS = ROOT / "src" / "cpp" / "include"
 SOURCES = ROOT / "src" / "swift" / "Sources"
 PROGRAMS = ROOT / "tests" / "swift" / "programs"
 STAND_INS = ROOT / "tests" / "swift" / "stand_ins"
 EXAMPLE = ROOT / "examples" / "ios" / "Shop.swiftpm" / "Sources"
 SUITE, PACKAGES = "trixie", ["swiftlang", "libc6-dev", "libstdc++-14-dev"]
 # Mounted in the root at the same place, so that a path means the same inside and out.
-INSIDE = 'root=$1; places="$2 $3 /proc /dev"; shift 3; for place in $places; do mkdir -p "$root$place"; \
-mount --rbind "$place" "$root$place"; done; mkdir -p "$root/tmp"; exec chroot "$root" "$@"'
+INSIDE = '''root=$1; shift; mkdir -p "$root/tmp"
+while [ "$1" != -- ]; do mkdir -p "$root$1"; mount --rbind "$1" "$root$1"; shift; done
+shift; exec chroot "$root" "$@"'''
 # Warnings are errors: they are of our own sources alone.
 STRICT = ["-swift-version", "6", "-warnings-as-errors", "-O"]
+USING = ["-I", SOURCES / "CWalle", "-Xcc", f"-I{HEADERS}"]
+# Of tests/swift/stand_ins, for the library and for the example; a later one may use the earlier ones.
+SYSTEM, SCREEN = ("Security", "CryptoKit", "Network"), ("UIKit", "SwiftUI")
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Compiler:
     def __call__(self, *words: object) -> None:
         """Compile, with the repository as the current folder's tree."""
         enter = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-euc", INSIDE, "sh"]
-        places = [str(self.folder), str(ROOT), str(RELEASE.resolve())]
+        places = [str(self.folder), str(ROOT), str(RELEASE.resolve()), "/proc", "/dev", "--"]
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"}
         command = [*enter, *places, "/usr/bin/swiftc", *map(str, words)]
         subprocess.run(command, check=True, env=environment)
@@ -58,7 +64,7 @@ class Compiler:
     def running(self, program: Path, first: Iterable[Path] = ()) -> list[str]:
         """The command that runs a program out here; `first` are folders whose libraries go before others."""
         loader = next((self.folder / "lib64").glob("ld-linux-*.so.*"))
-        path = ":".join(map(str, (*first, BUILD / "lib", *self.libraries)))
+        path = ":".join(map(str, (*first, program.parent, BUILD / "lib", *self.libraries)))
         return [str(loader), "--library-path", path, str(program)]
 
 
@@ -107,43 +113,52 @@ def linked() -> None:
         (folder / name).symlink_to(file.resolve())
 
 
-def library(by: Compiler) -> Path:
-    """The module WalleRT."""
+def _modules(by: Compiler, names: Iterable[str], folder: Path) -> list[Path]:
+    """Stand-ins of Apple's modules, each as a library."""
+    made: list[Path] = []
+    for name in names:
+        sources, out = _swift(STAND_INS / name), folder / f"lib{name}.so"
+        emit = ["-emit-library", "-emit-module", "-emit-module-path", folder / f"{name}.swiftmodule"]
+        words = [*STRICT, "-module-name", name, "-I", folder, *_link(folder, made), *emit, "-o", out]
+        made.append(_made(out, [*made, *sources], by, *words, *sources))
+    return made
+
+
+def _link(folder: Path, libraries: Iterable[Path]) -> list[object]:
+    return ["-L", folder, *(f"-l{file.stem.removeprefix('lib')}" for file in libraries)]
+
+
+def library(by: Compiler, apple: bool = False) -> Path:
+    """The module WalleRT; `apple`: with what needs Apple's systems, against stand-ins."""
     linked()
-    headers = ROOT / "src" / "cpp" / "include"
     sources = _swift(SOURCES / "WalleRT")
-    inputs = [*sources, *headers.rglob("*.h"), *(SOURCES / "CWalle").iterdir()]
-    options = ["-I", SOURCES / "CWalle", "-Xcc", f"-I{headers}", "-L", RELEASE.resolve()]
-    out = BUILD / "lib" / "libWalleRT.so"
-    emit = ["-emit-library", "-emit-module", "-emit-module-path", BUILD / "WalleRT.swiftmodule", "-o", out]
-    return _made(out, inputs, by, *STRICT, "-module-name", "WalleRT", *options, *emit, *sources)
+    beside = _modules(by, SYSTEM, APPLE) if apple else []
+    inputs = [*sources, *beside, *HEADERS.rglob("*.h"), *(SOURCES / "CWalle").iterdir()]
+    out = APPLE / "libWalleRT.so" if apple else BUILD / "lib" / "libWalleRT.so"
+    module = (APPLE if apple else BUILD) / "WalleRT.swiftmodule"
+    words = [*STRICT, "-module-name", "WalleRT", *USING, "-L", RELEASE.resolve()]
+    words += ["-I", APPLE, *_link(APPLE, beside)] if apple else []
+    emit = ["-emit-library", "-emit-module", "-emit-module-path", module, "-o", out]
+    return _made(out, inputs, by, *words, *emit, *sources)
 
 
-def _using(by: Compiler) -> tuple[Path, list[object]]:
-    made = library(by)
-    headers = ROOT / "src" / "cpp" / "include"
-    return made, ["-I", BUILD, "-I", SOURCES / "CWalle", "-Xcc", f"-I{headers}"]
-
-
-def program(by: Compiler) -> Path:
-    """The tests' program."""
-    made, options = _using(by)
+def program(by: Compiler, apple: bool = False) -> Path:
+    """The tests' program; `apple`: likewise."""
+    made = library(by, apple)
     sources = _swift(PROGRAMS)
-    link = ["-L", made.parent, "-lWalleRT", "-L", RELEASE.resolve()]
-    words = [*STRICT, "-module-name", "Tests", *options, *link, "-o", BUILD / "tests", *sources]
-    return _made(BUILD / "tests", [made, *sources], by, *words)
+    out = APPLE / "tests" if apple else BUILD / "tests"
+    where = ["-I", APPLE] if apple else ["-I", BUILD]
+    beside = [APPLE / f"lib{name}.so" for name in SYSTEM] if apple else []
+    link = [*_link(made.parent, [made, *beside]), "-L", RELEASE.resolve()]
+    words = [*STRICT, "-module-name", "Tests", *where, *USING, *link, "-o", out, *sources]
+    return _made(out, [made, *sources], by, *words)
 
 
 def example(by: Compiler) -> Path:
     """The app of examples/ios, against stand-ins of Apple's."""
-    made, options = _using(by)
-    modules: list[Path] = []
-    for name in ("UIKit", "SwiftUI"):
-        sources, out = _swift(STAND_INS / name), BUILD / "stand_ins" / f"{name}.swiftmodule"
-        words = [*STRICT, "-module-name", name, "-I", out.parent, "-emit-module", "-o", out, *sources]
-        modules.append(_made(out, [*modules, *sources], by, *words))
-    sources, out = _swift(EXAMPLE), BUILD / "example.o"
-    words = ["-module-name", "Shop", *options, "-I", modules[0].parent, "-wmo", "-parse-as-library", "-c"]
+    made, modules = library(by), _modules(by, SCREEN, APP)
+    sources, out = _swift(EXAMPLE), APP / "example.o"
+    words = ["-module-name", "Shop", "-I", BUILD, "-I", APP, *USING, "-wmo", "-parse-as-library", "-c"]
     return _made(out, [made, *modules, *sources], by, *STRICT, *words, "-o", out, *sources)
 
 

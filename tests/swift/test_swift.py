@@ -134,6 +134,20 @@ def test_a_device_follows_a_server_over_tls(
         assert child.stop() == 0
 
 
+def test_a_device_follows_a_server_by_urlsession(
+    compiler: swift.Compiler, phone: Phone, tmp_path: Path
+) -> None:
+    """Foundation's own, by libcurl; the rest of what needs Apple's systems compiles against stand-ins."""
+    child = Child(tmp_path / "server")
+    try:
+        codes = released(child, tmp_path / "task")
+        program = swift.program(compiler, apple=True)
+        words = (phone.port, tmp_path / "device", child.url, codes[0])
+        kept(compiler.running(program), "url", *words, promises=6)
+    finally:
+        assert child.stop() == 0
+
+
 def test_the_example_app_compiles(compiler: swift.Compiler) -> None:
     assert swift.example(compiler).stat().st_size > 5000
 

@@ -1,7 +1,8 @@
 import Foundation
 
 /// `models FOLDER`, `keys PORT FOLDER`, `device FOLDER BUNDLE NEWER` or
-/// `cloud PORT FOLDER URL AUTHORITY CODE CODE`; PORT is where the platform's stand-in listens (phone.py).
+/// `cloud PORT FOLDER URL AUTHORITY CODE CODE`, and beside stand-ins of Apple's modules `url PORT FOLDER URL
+/// CODE`; PORT is where the platform's stand-in listens (phone.py).
 @main
 struct Main {
     static func main() async throws {
@@ -17,7 +18,12 @@ struct Main {
                 phone: phone, folder: rest[1], url: rest[2], authority: rest[3], code: rest[4],
                 another: rest[5]
             ).run()
-        default: fatalError("models, device, keys or cloud")
+        #if canImport(Security)
+            case "url":
+                let phone = Phone(port: Int(rest[0])!)
+                try await UrlTests(phone: phone, folder: rest[1], url: rest[2], code: rest[3]).run()
+        #endif
+        default: fatalError("models, device, keys, cloud or url")
         }
         exit(broken.load(ordering: .relaxed) == 0 ? 0 : 1)
     }
