@@ -5,7 +5,7 @@
 
 Debian 13 has the compiler, in a folder of its own (tools/debian_root.py) because it wants another C library
 than this machine's: it compiles in there by chroot, and the program runs out here by that folder's loader.
-libwalle comes from build/release. SwiftPM is not asked: src/swift/Package.swift is for apps.
+libwalle comes from build/release.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Compiler:
         swift = self.folder / "usr" / "libexec" / "swift" / "lib" / "swift" / "linux"
         return [swift, self.folder / "usr" / "lib" / f"{platform.machine()}-linux-gnu"]
 
-    def __call__(self, *words: object) -> None:
-        """Compile, with the repository as the current folder's tree."""
+    def __call__(self, *words: object, by: str = "swiftc", **environment: str) -> None:
+        """Compile, by a program of Swift's, with the repository where it is."""
         enter = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-euc", INSIDE, "sh"]
         places = [str(self.folder), str(ROOT), str(RELEASE.resolve()), "/proc", "/dev", "--"]
-        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"}
-        command = [*enter, *places, "/usr/bin/swiftc", *map(str, words)]
+        environment |= {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"}
+        command = [*enter, *places, f"/usr/libexec/swift/bin/{by}", *map(str, words)]
         subprocess.run(command, check=True, env=environment)
 
     def running(self, program: Path, first: Iterable[Path] = ()) -> list[str]:
@@ -152,6 +152,18 @@ def program(by: Compiler, apple: bool = False) -> Path:
     link = [*_link(made.parent, [made, *beside]), "-L", RELEASE.resolve()]
     words = [*STRICT, "-module-name", "Tests", *where, *USING, *link, "-o", out, *sources]
     return _made(out, [made, *sources], by, *words)
+
+
+def package(by: Compiler) -> Path:
+    """src/swift/Package.swift, as an app on Linux builds it: by SwiftPM, with libwalle by pkg-config."""
+    linked()
+    told = BUILD / "walle.pc"
+    lines = ["Name: walle", "Description: -", "Version: 0", f"Cflags: -I{HEADERS}"]
+    told.write_text("\n".join([*lines, f"Libs: -L{RELEASE.resolve()} -lwalle", ""]))
+    out = BUILD / "package"
+    words = ["--package-path", SOURCES.parent, "--scratch-path", out, "--disable-sandbox", "--quiet"]
+    by(*words, by="swift-build", PKG_CONFIG_PATH=str(BUILD))
+    return out / "debug" / "Modules" / "WalleRT.swiftmodule"
 
 
 def example(by: Compiler) -> Path:

@@ -32,6 +32,7 @@ from walle_rt import _core
 from walle_rt.cloud.trust.authority import Authority
 from walle_rt.convert import convert
 from walle_rt.device import Device
+from walle_rt.task import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("tools", "tests/install", "tests/python", "tests/kotlin", "tests/swift")
@@ -46,6 +47,41 @@ from test_kotlin import ASYNC, LACKING, MATRIX, released  # noqa: E402
 
 import swift  # noqa: E402
 
+ECHO_TOML = """
+[task]
+name = "echo"
+version = "1.0.0"
+[triggers]
+asked = "ask"
+[entry]
+main = "main"
+[call.same]
+arguments = ["any"]
+returns = "any"
+[call.fill]
+arguments = ["any"]
+returns = "int"
+[call.keep]
+arguments = ["any"]
+returns = "none"
+[events.ask]
+"""
+ECHO = """
+kept = []
+
+def main(event):
+    pass
+
+def same(value):
+    return value
+
+def fill(view):
+    view[0] = 7
+    return len(view)
+
+def keep(value):
+    kept[:] = [value]
+"""
 # What an app's package has not; libwalle is given none of it.
 SYSTEM = ("libcrypto.so.3", "libcrypto.so.1.1", "libssl.so.3", "libssl.so.1.1", "libcurl.so.4")
 
@@ -91,6 +127,19 @@ def test_models(compiler: swift.Compiler, program: Path, tmp_path: Path) -> None
 def test_a_device(compiler: swift.Compiler, program: Path, tmp_path: Path) -> None:
     bundles = [bundle(tmp_path / "old", 1, 0), bundle(tmp_path / "new", 2, 1000)]
     kept(compiler.running(program), "device", tmp_path / "device", *bundles, promises=85)
+
+
+def test_values(compiler: swift.Compiler, program: Path, tmp_path: Path) -> None:
+    task = tmp_path / "echo"
+    task.mkdir()
+    (task / "task.toml").write_text(ECHO_TOML)
+    (task / "main.py").write_text(ECHO)
+    Task(task).compile().save(tmp_path / "echo.wtask")
+    kept(compiler.running(program), "values", tmp_path / "device", tmp_path / "echo.wtask", promises=23)
+
+
+def test_the_package_builds(compiler: swift.Compiler) -> None:
+    assert swift.package(compiler).exists()
 
 
 def test_keys(compiler: swift.Compiler, program: Path, phone: Phone, tmp_path: Path) -> None:
