@@ -143,6 +143,7 @@ struct ModelTests {
             try Tensor.zeros(.float32, shape: [1 << 58])
         }
         await refused(.argument, "dimensions", "nor below zero") { try Tensor.zeros(.float32, shape: [-1]) }
+        await refused(.argument, "-7 bytes", "nor has memory") { try Memory(zeros: -7) }
         await refused(.argument, "int32", "numbers are read as what they are") {
             try x.toArray(of: Int32.self)
         }

@@ -6,7 +6,7 @@ import Foundation
 /// Every function may be called from any thread; a firing's results are durable before anybody is told of
 /// them. A folder has one device at a time. In its own callbacks - listeners, functions that tasks call,
 /// logs, transports - what would wait for them is refused: `call`, `wait`, `disconnect`, `close`. What nobody
-/// closed is closed when nobody holds it any more, neither a stream of it.
+/// closed is closed when nobody holds it any more, not even a stream of it.
 public final class Device: Sendable, CustomStringConvertible {
     public let path: String
     let handle: Handle
@@ -98,7 +98,8 @@ public final class Device: Sendable, CustomStringConvertible {
     public var closed: Bool { closing.with { $0 > 0 } }
 
     /// End the firings that run, leave others for the next open, and write everything; blocks for so long.
-    /// Every later call is an error, but for another `close`.
+    /// Every later call is an error, but for another `close`. In async code use `aclose`: functions of the
+    /// app that a firing waits for need the thread that this would block.
     ///
     /// - Throws: `WalleError` ARGUMENT: in one of the device's own callbacks, whose end it would wait for.
     public func close() throws {

@@ -9,8 +9,11 @@ public final class Memory: @unchecked Sendable {
 
     /// All zero.
     ///
-    /// - Throws: `WalleError` RESOURCE: memory is short.
+    /// - Throws: `WalleError` ARGUMENT: fewer bytes than none; RESOURCE: memory is short.
     public init(zeros count: Int) throws {
+        guard count >= 0 else {
+            throw WalleError.argument("\(count) bytes", "a number from 0 on", "Memory", "check the size")
+        }
         guard let made = calloc(max(1, count), 1) else {
             throw WalleError.composed(
                 .resource, "\(count) bytes", "as many as are free", "Memory", "split what needs them")
