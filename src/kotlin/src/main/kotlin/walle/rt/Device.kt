@@ -3,6 +3,7 @@ package walle.rt
 import java.io.File
 import java.util.TimeZone
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicInteger
 import kotlin.time.Duration
 import kotlin.time.Duration.Companion.milliseconds
 import kotlin.time.Duration.Companion.minutes
@@ -45,8 +46,11 @@ class Device private constructor(val path: File, address: Long, private val kept
     private val handle = Handle(address, "device", freeing(kept)).also { Net.watch(this, it) }
     @Volatile private var connection: Connection? = null
 
+    // Calls of close under way, which C answers as a closed device before they return, or that have ended.
+    private val closings = AtomicInteger(0)
+
     /** Whether [close] was called. */
-    val closed: Boolean get() = handle.closed
+    val closed: Boolean get() = closings.get() > 0
 
     // -- events -------------------------------------------------------------------------------------------
 
@@ -380,7 +384,13 @@ class Device private constructor(val path: File, address: Long, private val kept
      * @throws WalleException in one of the device's own callbacks, whose end it would wait for.
      */
     override fun close() {
-        handle.useIfOpen(Native::deviceClose)
+        closings.incrementAndGet()
+        try {
+            handle.useIfOpen(Native::deviceClose)
+        } catch (refused: WalleException) {
+            closings.decrementAndGet()
+            throw refused
+        }
         handle.close()
         leave()
         kept.listeners.end()
