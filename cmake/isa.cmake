@@ -48,6 +48,8 @@ set(WALLE_PLAIN_LOOPS ${PROJECT_SOURCE_DIR}/src/cpp/kernels/rnn/rnn_simd.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_nbits/nbits_vnni.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_bf16/bf16_bfdot.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/conv_bf16/conv_bf16_bfdot.cc
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/gemm_bf16/gemm_fp16.cc
+  ${PROJECT_SOURCE_DIR}/src/cpp/kernels/conv_bf16/conv_fp16.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/halves/halves_simd.cc
   ${PROJECT_SOURCE_DIR}/src/cpp/kernels/blocked_bf16/blocked_bf16_bfdot.cc)
 set_source_files_properties(${WALLE_PLAIN_LOOPS} PROPERTIES COMPILE_OPTIONS
@@ -58,7 +60,8 @@ set_source_files_properties(${WALLE_PLAIN_LOOPS} PROPERTIES COMPILE_OPTIONS
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(WALLE_BY_LANE gemm/gemm_simd.cc blocked/blocked_simd.cc conv/channel_lanes_simd.cc
     gemm_int8/int8_simd.cc gemm_int8/int8_vnni.cc gemm_int8/int8_mmla.cc
-    conv_int8/conv_int8_simd.cc conv_int8/conv_int8_vnni.cc conv_int8/conv_int8_mmla.cc)
+    conv_int8/conv_int8_simd.cc conv_int8/conv_int8_vnni.cc conv_int8/conv_int8_mmla.cc
+    gemm_bf16/gemm_fp16.cc conv_bf16/conv_fp16.cc)
   list(TRANSFORM WALLE_BY_LANE PREPEND ${PROJECT_SOURCE_DIR}/src/cpp/kernels/)
   set_property(SOURCE ${WALLE_BY_LANE} APPEND PROPERTY COMPILE_OPTIONS -fno-schedule-insns)
 endif()
@@ -75,7 +78,8 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpp/kernels/eltwise/unary.
   "-fno-math-errno")
 
 # Kernels that stand on one capability beside a set (kernels/variants.h): *_vnni.cc on products of four int8,
-# *_mmla.cc on those of eight of two rows and two columns, *_bfdot.cc on those of two bfloat16.
+# *_mmla.cc on those of eight of two rows and two columns, *_bfdot.cc on those of two bfloat16,
+# *_fp16.cc on arithmetic in float16.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(WALLE_FORMS avx_vnni avx512_vnni avx512_bf16)
   set(WALLE_ISA_FLAGS_avx_vnni -mavx2 -mfma -mf16c -mavxvnni)
@@ -84,17 +88,19 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(WALLE_ISA_FLAGS_avx512_bf16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512bf16 -mamx-tile
     -mamx-bf16 -mfma -mf16c -mprefer-vector-width=512)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  set(WALLE_FORMS neon_dot neon_i8mm neon_bf16)
+  set(WALLE_FORMS neon_dot neon_i8mm neon_bf16 neon_fp16)
   # Features one by one for Clang, because Zig's takes no -march beside its -target.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(WALLE_ISA_FLAGS_neon_dot -march=armv8.2-a+dotprod)
     set(WALLE_ISA_FLAGS_neon_i8mm -march=armv8.2-a+dotprod+i8mm)
     set(WALLE_ISA_FLAGS_neon_bf16 -march=armv8.2-a+bf16)
+    set(WALLE_ISA_FLAGS_neon_fp16 -march=armv8.2-a+fp16)
   else()
     set(WALLE_ISA_FLAGS_neon_dot "SHELL:-Xclang -target-feature -Xclang +dotprod")
     set(WALLE_ISA_FLAGS_neon_i8mm "SHELL:-Xclang -target-feature -Xclang +dotprod"
       "SHELL:-Xclang -target-feature -Xclang +i8mm")
     set(WALLE_ISA_FLAGS_neon_bf16 "SHELL:-Xclang -target-feature -Xclang +bf16")
+    set(WALLE_ISA_FLAGS_neon_fp16 "SHELL:-Xclang -target-feature -Xclang +fullfp16")
   endif()
 endif()
 
@@ -106,9 +112,11 @@ function(walle_compile_per_isa room)
   set(mmla ${ARGN})
   list(FILTER mmla INCLUDE REGEX "_mmla\\.cc$")
   set(plain ${ARGN})
-  list(FILTER plain EXCLUDE REGEX "_(vnni|mmla|bfdot)\\.cc$")
+  set(fp16 ${ARGN})
+  list(FILTER fp16 INCLUDE REGEX "_fp16\\.cc$")
+  list(FILTER plain EXCLUDE REGEX "_(vnni|mmla|bfdot|fp16)\\.cc$")
   foreach(isa IN LISTS WALLE_ISAS WALLE_FORMS)
-    string(REGEX REPLACE "_(vnni|dot|i8mm|bf16)$" "" set ${isa})
+    string(REGEX REPLACE "_(vnni|dot|i8mm|bf16|fp16)$" "" set ${isa})
     string(REGEX REPLACE "^avx$" "avx2" set ${set})
     string(TOUPPER ${set} upper)
     set(files ${plain})
@@ -116,6 +124,8 @@ function(walle_compile_per_isa room)
       set(files ${vnni})
     elseif(isa MATCHES "_i8mm$")
       set(files ${mmla})
+    elseif(isa MATCHES "_fp16$")
+      set(files ${fp16})
     elseif(isa MATCHES "_bf16$")
       set(files ${bfdot})
     endif()

@@ -32,6 +32,8 @@ SOURCES = {
     "gemm/gemm_simd": r"packed_tile<(12|8), 2, \w+>|plain_tile<6, 2>",
     "blocked/blocked_simd": r"dense_tile<(12|7), 2, \d+>|fours_tile<12, \d+>|row_tile<12, 2, \d>",
     "conv/channel_lanes_simd": r"tile<12, 2>|window_tile<2, [12]>",
+    "gemm_bf16/gemm_fp16": r"tile<12, 2>",
+    "conv_bf16/conv_fp16": r"float16_tile<12, 2>",
 }
 # Share of the peak that a core may lose against the table, which follows the compiler's register allocation.
 LOST = 0.02
@@ -70,7 +72,7 @@ def run(command: list[str], text: str = "") -> str:
 
 def short(name: str) -> str:
     """A demangled name without namespaces, arguments and what it returns."""
-    name = re.sub(r"\(anonymous namespace\)::|walle::|kernels::|neon::|tensor::", "", name)
+    name = re.sub(r"\(anonymous namespace\)::|walle::|kernels::|neon(_fp16)?::|tensor::", "", name)
     depth = 0
     for at, letter in enumerate(name):
         depth += (letter == "<") - (letter == ">")
@@ -126,9 +128,10 @@ def cycles(code: tuple[str, ...], core: str) -> float:
 
 def built(build: Path, source: str) -> Path:
     """The object of a kernels' source in a build folder."""
-    found = build / f"CMakeFiles/walle_kernels_neon.dir/src/cpp/kernels/{source}.cc.o"
+    target = "walle_kernels_neon_fp16" if source.endswith("_fp16") else "walle_kernels_neon"
+    found = build / f"CMakeFiles/{target}.dir/src/cpp/kernels/{source}.cc.o"
     if not found.is_file():
-        raise Absent(f"no {found}: cmake --preset arm64 && ninja -C build/arm64 walle_kernels_neon")
+        raise Absent(f"no {found}: cmake --preset arm64 && ninja -C build/arm64 {target}")
     return found
 
 

@@ -90,6 +90,17 @@ def test_the_bar_is_the_better_of_two_peers() -> None:
     assert table.ratio("operators", {"walle": 99, "MNN": "none: no batch axis"}) is None
 
 
+def test_float16_has_a_column_of_its_own() -> None:
+    kept = _table(1000)
+    assert "not in the table" in table.grown("operators", "gemm", 1, kept, table.HALVES)
+    kept["operators"]["gemm"][table.HALVES] = 540
+    assert not table.grown("operators", "gemm", 550, kept, table.HALVES)
+    assert "of float16" in table.grown("operators", "gemm", 551, kept, table.HALVES)
+    assert "float16 0.54 of float32" in "\n".join(table.lines(kept))
+    kept["operators"]["gemm"][table.HALVES] = 700
+    assert "over 0.55: no cause known" in "\n".join(table.lines(kept))
+
+
 def test_what_is_over_its_bar_shows_its_cause() -> None:
     kept = _table(99)
     assert "over 1.0: no cause known" in "\n".join(table.lines(kept))
@@ -109,9 +120,11 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_the_table_in_git_has_every_subject() -> None:
     kept = table.read()
     for kind, subjects in KINDS.items():
-        assert list(kept[kind]) == [s.name for s in subjects]
+        by_name = {s.name: s for s in subjects}
+        assert list(kept[kind]) == list(by_name)
         for name, row in kept[kind].items():
             assert isinstance(row["walle"], int), name
+            assert (table.HALVES in row) == by_name[name].half, name
             for peer in table.RIVALS[kind]:
                 assert isinstance(row[peer], int) or re.match(r"none: \S", row[peer]), (name, peer)
     assert {"compiler", "emulator", "cpu", "machine", "versions", "date"} <= kept["header"].keys()
@@ -123,6 +136,8 @@ def test_what_misses_its_bar_says_why() -> None:
         for name, row in kept[kind].items():
             ratio = table.ratio(kind, row)
             assert ("cause" in row) == (ratio is not None and ratio > limit), (name, ratio)
+            half = table.half_ratio(row)
+            assert ("cause_fp16" in row) == (half is not None and half > table.HALF_LIMIT), (name, half)
 
 
 def test_every_make_test_counts_some_of_each_kind() -> None:

@@ -1,6 +1,6 @@
 """python -m tools.insns compare [--all] [NAME...]   our counts against bench/insns.json: more than 2 % fails
 python -m tools.insns write [--peers=P,P] [NAME...] count anew, ours and these peers', and keep it
-python -m tools.insns steps NAME                   what each step of a run takes
+python -m tools.insns steps NAME [--precision=fp16]  what each step of a run takes
 python -m tools.insns fit [--count=400]            the table of costs of a core, search/tables/neoverse_n1.inc
 python -m tools.insns show                         the table with ratios and bars
 """
@@ -36,19 +36,29 @@ def chosen(names: list[str], everything: bool) -> Iterator[tuple[str, Subject]]:
                 yield kind, subject
 
 
+def our_counts(subject: Subject) -> dict[str, ours.Run]:
+    """By the column of the table."""
+    runs = {table.FLOATS: ours.count(subject)}
+    if subject.half:
+        runs[table.HALVES] = ours.count(subject, precision="fp16")
+    return runs
+
+
 def compare(names: list[str], everything: bool) -> int:
     """Status 1 where a count grew."""
     kept, wrong = table.read(), []
     for kind, subject in chosen(names, everything):
         try:
-            count = ours.count(subject).count
+            runs = our_counts(subject)
         except real.Absent as absent:
             print(f"{subject.name:32s} left out: {absent}")
             continue
-        was = kept[kind].get(subject.name, {}).get("walle", 0)
-        print(f"{subject.name:32s} {count:>12,}  {count / was - 1:+.2%}" if was else subject.name, flush=True)
-        if reason := table.grown(kind, subject.name, count, kept):
-            wrong.append(reason)
+        for column, run in runs.items():
+            was = kept[kind].get(subject.name, {}).get(column, 0)
+            told = f"{subject.name:32s} {column:10s} {run.count:>12,}"
+            print(f"{told}  {run.count / was - 1:+.2%}" if was else told, flush=True)
+            if reason := table.grown(kind, subject.name, run.count, kept, column):
+                wrong.append(reason)
     print(*wrong, sep="\n", end="\n" if wrong else "")
     return 1 if wrong else 0
 
@@ -84,8 +94,9 @@ def _differs(mine: ours.Run, theirs: peers.Peer) -> bool:
 
 def counted_row(subject: Subject, row: dict[str, object], engines: list[str]) -> dict[str, object]:
     """A row with new counts; its cause stays."""
-    mine = ours.count(subject)
-    counts: dict[str, object] = {"walle": mine.count}
+    runs = our_counts(subject)
+    mine = runs[table.FLOATS]
+    counts: dict[str, object] = {column: run.count for column, run in runs.items()}
     for name in engines:
         found = peers.count(name, subject)
         if not found.reason and _differs(mine, found):
@@ -108,10 +119,10 @@ def write(names: list[str], engines: list[str]) -> int:
     return 0
 
 
-def steps(names: list[str]) -> int:
+def steps(names: list[str], precision: str) -> int:
     """The costliest steps first."""
     for _, subject in chosen(names, False):
-        run = ours.count(subject)
+        run = ours.count(subject, precision=precision)
         print(f"{subject.name}: {run.count:,}")
         for step in sorted((s for s in run.steps if s.op != "run"), key=lambda s: -s.count):
             print(f"{step.count:>12,} {step.op:16s} {step.algorithm:36s} {step.node}")
@@ -140,6 +151,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="all subjects, not the quick ones alone")
     parser.add_argument("--peers", default=",".join(peers.NAMES), help="that are counted, too; ''")
     parser.add_argument("--count", type=int, default=400, help="random shapes that costs are fitted to")
+    parser.add_argument("--precision", default="float32", help="of the session whose steps are told")
     options = parser.parse_intermixed_args()
     try:
         if options.action == "compare":
@@ -147,7 +159,7 @@ def main() -> int:
         if options.action == "write":
             return write(options.names, [name for name in options.peers.split(",") if name])
         if options.action == "steps":
-            return steps(options.names)
+            return steps(options.names, options.precision)
         if options.action == "fit":
             return write_costs(options.count)
     except Absent as absent:

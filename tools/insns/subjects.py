@@ -23,6 +23,7 @@ class Subject:
     name: str
     build: Callable[[], onnx.ModelProto] | None = None  # None: the zoo's of this name
     quick: bool = True
+    half: bool = False  # counted with precision="fp16", too
 
     @property
     def stem(self) -> str:
@@ -48,9 +49,9 @@ class Subject:
 
 # Pictures as the networks have them but for the two large ones, whose channels stay.
 MODELS = (
-    Subject("resnet18:s112", quick=False),
+    Subject("resnet18:s112", quick=False, half=True),
     Subject("resnet50:s112", quick=False),
-    Subject("mobilenet_v1", quick=False),
+    Subject("mobilenet_v1", quick=False, half=True),
     Subject("mobilenet_v2", quick=False),
     Subject("mobilenet_v3_small"),
     Subject("squeezenet_1_1", quick=False),
@@ -77,7 +78,7 @@ def _convolution(
 
     kind = "depthwise" if groups > 1 else "conv"
     name = f"{kind} {kernel}x{kernel}/{stride} {channels}>{out} on {size}"
-    return Subject(name, build)
+    return Subject(name, build, half=groups == 1)
 
 
 def _product(m: int, k: int, n: int) -> Subject:
@@ -87,7 +88,7 @@ def _product(m: int, k: int, n: int) -> Subject:
         b.output(b.op("MatMul", x, b.constant(b.random((k, n), k**-0.5))), "y", [m, n])
         return b.model()
 
-    return Subject(f"gemm {m}x{k}x{n}", build)
+    return Subject(f"gemm {m}x{k}x{n}", build, half=True)
 
 
 def _unary(kind: str, shape: tuple[int, ...], out: tuple[int, ...] = (), **attributes: object) -> Subject:

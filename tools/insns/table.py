@@ -15,6 +15,8 @@ TABLE = ROOT / "bench" / "insns.json"
 GROWN = 0.02
 # Ours over the peer's: of a network against onnxruntime, of an operator against the better of MNN and ncnn.
 LIMITS = {"models": 0.85, "operators": 1.0}
+# Ours with precision="fp16" over ours in float32, of subjects whose products may be so.
+FLOATS, HALVES, HALF_LIMIT = "walle", "walle_fp16", 0.55
 RIVALS = {"models": ("onnxruntime",), "operators": ("MNN", "ncnn")}
 
 Row = dict[str, Any]
@@ -47,16 +49,28 @@ def ratio(kind: str, row: Mapping[str, Any]) -> float | None:
     return row["walle"] / min(counts) if counts and "walle" in row else None
 
 
-def grown(kind: str, name: str, count: int, table: Table) -> str:
+def half_ratio(row: Mapping[str, Any]) -> float | None:
+    """Float16's count over float32's; None where the first was not made."""
+    return row[HALVES] / row[FLOATS] if HALVES in row else None
+
+
+def grown(kind: str, name: str, count: int, table: Table, column: str = FLOATS) -> str:
     """Why a count is no longer the table's; empty while it is, or became less."""
     row = table[kind].get(name)
-    if row is None or "walle" not in row:
+    if row is None or column not in row:
         return f"{name}: not in the table; python -m tools.insns write '{name}'"
-    if count > row["walle"] * (1 + GROWN):
-        return (
-            f"{name}: {count:,} instructions, {count / row['walle'] - 1:+.1%} on the table's {row['walle']:,}"
-        )
+    was, of = row[column], " of float16" if column == HALVES else ""
+    if count > was * (1 + GROWN):
+        return f"{name}: {count:,} instructions{of}, {count / was - 1:+.1%} on the table's {was:,}"
     return ""
+
+
+def _of_half(row: Mapping[str, Any]) -> str:
+    found = half_ratio(row)
+    if found is None:
+        return ""
+    cause = f", over {HALF_LIMIT}: {row.get('cause_fp16', 'no cause known')}" if found > HALF_LIMIT else ""
+    return f"  float16 {found:.2f} of float32{cause}"
 
 
 def lines(table: Table) -> list[str]:
@@ -71,5 +85,5 @@ def lines(table: Table) -> list[str]:
             short = found is not None and found > limit
             said = "     -" if found is None else f"{found:6.2f}"
             cause = f"  over {limit}: {row.get('cause', 'no cause known')}" if short else ""
-            out.append(f"{name:32s} {row.get('walle', 0) / 1e6:9.3f} {figures} {said}{cause}")
+            out.append(f"{name:32s} {row.get('walle', 0) / 1e6:9.3f} {figures} {said}{cause}{_of_half(row)}")
     return out

@@ -24,9 +24,9 @@ namespace walle::backends {
 
 // One way to run a node. `algorithm` names the kernel the way traces and benchmarks do.
 // What a candidate computes of. Anything but the operands themselves is those rounded to shorter numbers:
-// never a matter of speed alone, so that a session has to ask for it (precision="bf16"), or the model does
-// (int8: accuracy_level 4 of MatMulNBits).
-enum class Arithmetic : uint8_t { own, bfloat16, int8 };
+// never a matter of speed alone, so that a session has to ask for it (precision="bf16", "fp16"), or the model
+// does (int8: accuracy_level 4 of MatMulNBits).
+enum class Arithmetic : uint8_t { own, bfloat16, float16, int8 };
 
 struct Candidate {
   std::string algorithm;

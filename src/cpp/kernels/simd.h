@@ -38,6 +38,8 @@
 #include "kernels/simd/avx2.h"
 #elif defined(__x86_64__)
 #include "kernels/simd/sse.h"
+#elif defined(WALLE_ISA_NEON) && defined(WALLE_EIGHT_FLOATS)
+#include "kernels/simd/neon_eight.h"
 #elif defined(WALLE_ISA_NEON)
 #include "kernels/simd/neon.h"
 #else

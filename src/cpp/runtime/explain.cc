@@ -50,13 +50,17 @@ ExplainChoice described(const search::Choice& choice, bool taken) {
           .taken = taken};
 }
 
+// What a candidate rounds operands to; undefined: nothing.
+DType shorter_of(const backends::Candidate& chosen) {
+  if (chosen.arithmetic == backends::Arithmetic::bfloat16) return DType::bfloat16;
+  return chosen.arithmetic == backends::Arithmetic::float16 ? DType::float16 : DType::undefined;
+}
+
 std::string arithmetic_of(const ops::Program& program, const ops::ProgramNode& node,
                           const backends::Candidate& chosen) {
-  switch (chosen.arithmetic) {
-    case backends::Arithmetic::bfloat16: return std::string(dtype_name(DType::bfloat16));
-    case backends::Arithmetic::int8: return std::string(dtype_name(DType::int8));
-    case backends::Arithmetic::own: break;
-  }
+  if (const DType shorter = shorter_of(chosen); shorter != DType::undefined)
+    return std::string(dtype_name(shorter));
+  if (chosen.arithmetic == backends::Arithmetic::int8) return std::string(dtype_name(DType::int8));
   for (const auto* refs : {&node.inputs, &node.outputs})
     for (const ops::Ref r : *refs)
       if (r >= 0) return std::string(dtype_name(program.at(r).dtype));
@@ -72,8 +76,8 @@ std::string weights_of(const ops::Program& program, const ops::ProgramNode& node
     if (const int64_t bits = node.attributes.get_int("bits", 0); bits > 0)
       return "uint" + std::to_string(bits);
     const DType own = program.at(r).dtype;
-    const bool narrowed = chosen.arithmetic == backends::Arithmetic::bfloat16 && own == DType::float32;
-    return std::string(dtype_name(narrowed ? DType::bfloat16 : own));
+    const DType shorter = shorter_of(chosen);
+    return std::string(dtype_name(own == DType::float32 && shorter != DType::undefined ? shorter : own));
   }
   return "";
 }

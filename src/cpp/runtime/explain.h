@@ -31,13 +31,12 @@ struct ExplainRow {
   std::string backend;
   std::string algorithm;
   std::vector<std::pair<std::string, int64_t>> parameters;
-  std::string
-      arithmetic;       // dtype that it multiplies in: of its first operand, "bfloat16" (precision), "int8"
-  std::string weights;  // dtype that its constant operand of two or more axes lies in; "" without one
-  std::string output;   // dtype that the first result is kept in, and its shape
-  std::string memory;   // that it lies in: "host", or a backend's own
-  std::string storage;  // of that result: "arena", "output", "input", "constant" or "nowhere"
-  int64_t offset = 0;   // in bytes, into the arena or into the value whose bytes it shares
+  std::string arithmetic;  // dtype that it multiplies in: its first operand's, or a shorter one
+  std::string weights;     // dtype that its constant operand of two or more axes lies in; "" without one
+  std::string output;      // dtype that the first result is kept in, and its shape
+  std::string memory;      // that it lies in: "host", or a backend's own
+  std::string storage;     // of that result: "arena", "output", "input", "constant" or "nowhere"
+  int64_t offset = 0;      // in bytes, into the arena or into the value whose bytes it shares
   int64_t workspace_bytes = 0;
   double flops = 0;
   double bytes = 0;  // read and written once; of a copy, moved

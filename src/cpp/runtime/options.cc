@@ -47,17 +47,18 @@ Result<double> error_limit(const std::string& accuracy) {
                         "leave accuracy at its default");
 }
 
-Result<bool> allows_bfloat16(const std::string& precision) {
-  if (precision == "bf16") return true;
-  if (precision == "float32" || precision == "auto") return false;
-  return argument_error({"precision='", precision, "'"}, "'float32', 'auto' or 'bf16'", "session",
+Result<backends::Arithmetic> allowed_arithmetic(const std::string& precision) {
+  if (precision == "bf16") return backends::Arithmetic::bfloat16;
+  if (precision == "fp16") return backends::Arithmetic::float16;
+  if (precision == "float32" || precision == "auto") return backends::Arithmetic::own;
+  return argument_error({"precision='", precision, "'"}, "'float32', 'auto', 'bf16' or 'fp16'", "session",
                         "leave precision at its default");
 }
 
 Result<bool> allows_rounded_values(const SessionOptions& options) {
-  WALLE_ASSIGN(const bool products, allows_bfloat16(options.precision));
+  WALLE_ASSIGN(const backends::Arithmetic products, allowed_arithmetic(options.precision));
   WALLE_ASSIGN(const double error, error_limit(options.accuracy));
-  return products && error > search::kStrictError;
+  return products == backends::Arithmetic::bfloat16 && error > search::kStrictError;
 }
 
 }  // namespace walle::runtime

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "backends/backend.h"
 #include "base/status.h"
 #include "runtime/session_debug.h"
 
@@ -33,9 +34,9 @@ std::string weights_folder(const SessionOptions& options);
 // else.
 Result<double> error_limit(const std::string& accuracy);
 
-// Whether products of float32 may be made of bfloat16: with "bf16"; not with "float32" or "auto", which is
-// what the model says. An argument error for anything else.
-Result<bool> allows_bfloat16(const std::string& precision);
+// What products of float32 may be made of beside it: "bf16" or "fp16"; nothing with "float32" or "auto",
+// which is what the model says. An argument error for anything else.
+Result<backends::Arithmetic> allowed_arithmetic(const std::string& precision);
 
 // Whether values may be kept as bfloat16 between layers: where products may be made of them, but for
 // accuracy="strict".

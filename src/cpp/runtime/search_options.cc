@@ -13,12 +13,12 @@ Result<search::SearchOptions> search_options(SharedState& shared) {
                                                      search::cache_folder(options.plan_cache)));
   }
   WALLE_ASSIGN(const double error, error_limit(options.accuracy));
-  WALLE_ASSIGN(const bool bfloat16, allows_bfloat16(options.precision));
+  WALLE_ASSIGN(const backends::Arithmetic arithmetic, allowed_arithmetic(options.precision));
   return search::SearchOptions{.threads = options.threads,
                                .costs = shared.costs.get(),
                                .tune = options.tune,
                                .search = options.debug.search,
-                               .allowed = {.error = error, .bfloat16 = bfloat16},
+                               .allowed = {.error = error, .arithmetic = arithmetic},
                                .cache = shared.cache.get(),
                                .random_placement = options.debug.placement};
 }

@@ -138,12 +138,25 @@ void add_amx(const CostTable& table, const DeviceProfile* machine, std::vector<C
     }
 }
 
-// What stands beside a set there and here: products of two bfloat16 in every lane, of four int8, which a form
-// of eight has too.
+// Kernels of products of float16, which those of bfloat16 stand for.
+constexpr std::string_view kHalfForm = "neon_fp16";
+struct HalfKernel {
+  std::string_view of, here;
+};
+constexpr HalfKernel kHalves[] = {{"gemm_bf16", "gemm_fp16"},
+                                  {"gemm_bf16_rows", "gemm_fp16_rows"},
+                                  {"gemm_bf16_computed_b", "gemm_fp16_computed_b"},
+                                  {"blocked_window_bf16", "blocked_window_fp16"},
+                                  {"blocked_pointwise_bf16", "blocked_pointwise_fp16"},
+                                  {"blocked_from_rows_bf16", "blocked_from_rows_fp16"}};
+
+// What stands beside a set there and here: products of two 16-bit numbers in every lane, of four int8, which
+// a form of eight has too.
 struct LikeForm {
   std::string_view isa, of, here;
 };
 constexpr LikeForm kLikeForms[] = {{"avx512_bf16", "avx512", "neon_bf16"},
+                                   {"avx512_bf16", "avx512", kHalfForm},
                                    {"avx_vnni", "avx2", "neon_dot"},
                                    {"avx_vnni", "avx2", "neon_i8mm"}};
 
@@ -156,9 +169,15 @@ void add_forms(const CostTable& table, const DeviceProfile& machine, std::vector
     const auto by = form.here.ends_with("_bf16") ? bf16_ratios(*set, machine) : ratios(*set, machine, true);
     for (const CostRow& r : table.rows) {
       if (r.isa != form.isa) continue;
-      CostRow& mine = out.emplace_back(r);
+      CostRow mine = r;
+      if (form.here == kHalfForm) {
+        const auto half = std::ranges::find(kHalves, r.kernel, &HalfKernel::of);
+        if (half == std::end(kHalves)) continue;
+        mine.kernel = half->here;
+      }
       mine.isa = form.here;
       scale(mine, by);
+      out.push_back(mine);
     }
   }
 }

@@ -25,11 +25,13 @@ inline constexpr double kNormalError = 4;
 
 // What candidates a session lets into its search.
 struct Allowed {
-  double error = kNormalError;  // backends::Candidate::error, at most
-  bool bfloat16 = false;
+  double error = kNormalError;                                  // backends::Candidate::error, at most
+  backends::Arithmetic arithmetic = backends::Arithmetic::own;  // beside operands' own
 
   bool has(const backends::Candidate& c) const {
-    return c.error <= error && (bfloat16 || c.arithmetic != backends::Arithmetic::bfloat16);
+    const bool asked =
+        c.arithmetic == backends::Arithmetic::bfloat16 || c.arithmetic == backends::Arithmetic::float16;
+    return c.error <= error && (!asked || c.arithmetic == arithmetic);
   }
 };
 

@@ -56,7 +56,7 @@ uint64_t plan_key(const ops::Program& program, const std::vector<const backends:
   for (const backends::Backend* b : backends) hash.text(b->name()).text(b->device()).text(b->target());
   const CostModel& costs = options.costs ? *options.costs : reference_costs();
   hash.value(costs.fingerprint()).value(options.threads).value(options.tune);
-  hash.value(options.allowed.error).value(static_cast<uint8_t>(options.allowed.bfloat16));
+  hash.value(options.allowed.error).value(static_cast<uint8_t>(options.allowed.arithmetic));
   hash.value(static_cast<uint8_t>(options.search));
   return hash.finish();
 }

@@ -44,8 +44,8 @@ class ExplainRow:
     backend: str
     algorithm: str
     parameters: dict[str, int]
-    # dtype that it multiplies in: "bfloat16" only with ``precision="bf16"``, "int8" where a model of float32
-    # allows it (accuracy_level 4 of MatMulNBits); "" of copies
+    # dtype that it multiplies in: "bfloat16" or "float16" only as ``precision`` asks, "int8" where a model of
+    # float32 allows it (accuracy_level 4 of MatMulNBits); "" of copies
     arithmetic: str
     weights: (
         str  # dtype that its constant weights lie in: "float16" or "bfloat16" of a model that stores them so

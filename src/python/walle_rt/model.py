@@ -138,6 +138,7 @@ class Model:
                 "bf16" lets matrix products and convolutions round their operands to bfloat16 (8 bits of
                 mantissa, sums in float32) and, but for accuracy="strict", keep images so between layers,
                 wherever the processor does that and it is predicted to be faster: `explain()` names them.
+                "fp16" lets the same products be of float16 (11 bits, up to 65,504, chains of sums too).
             accuracy: of faster ways to a result, such as Winograd's for convolutions of 3 x 3: "strict" takes
                 none of them, "normal" those whose rounding error against float64 is at most four times that
                 of plain float32 sums, "fast" any.

@@ -86,6 +86,8 @@ constexpr bool kPairsOfRows = false;
   return out;
 }
 
+[[maybe_unused]] inline vu in_panel(vf even, vf odd) { return in_pairs(even, odd); }
+
 [[maybe_unused]] inline vb narrowed(vf x) {
   vb out{};
   for (int lane = 0; lane < kLanes; ++lane) out[lane] = static_cast<uint16_t>(bfloat_of(x[lane]));

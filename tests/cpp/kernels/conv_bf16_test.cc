@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "kernels/conv_bf16_emulated.h"
 #include "seed.h"
 #include "tensor/buffer.h"
+#include "tensor/half.h"
 
 namespace walle::kernels {
 namespace emulated_mmla {
@@ -23,6 +25,9 @@ extern const ConvBf16Table kConvBf16;  // conv_bf16_mmla_emulated.cc
 }
 namespace emulated_amx {
 extern const ConvBf16Table kConvBf16;  // conv_bf16_amx_emulated.cc
+}
+namespace emulated_fp16 {
+extern const ConvBf16Table kConvBf16;  // conv_fp16_emulated.cc
 }
 
 namespace {
@@ -35,6 +40,17 @@ std::vector<Variant<ConvBf16Table>> forms_here() {
   if (const auto* form = conv_bf16_amx_form(base::cpu_features().has)) out.push_back(*form);
   return out;
 }
+
+// With those of float16.
+std::vector<Variant<ConvBf16Table>> all_forms_here() {
+  std::vector<Variant<ConvBf16Table>> out = forms_here();
+  out.push_back({"emulated_fp16", {}, &emulated_fp16::kConvBf16});
+  if (const auto* form = conv_fp16_form(base::cpu_features().has)) out.push_back(*form);
+  return out;
+}
+bool is_half(const Variant<ConvBf16Table>& form) { return form.name.ends_with("fp16"); }
+
+float rounded_by(bool half, float x) { return half ? static_cast<float>(tensor::Half(x)) : rounded(x); }
 
 // What one convolution is made of, and its result in blocks.
 struct Case {
@@ -96,7 +112,7 @@ struct Case {
   }
 
   // The sum, and the sum of magnitudes that its rounding grows with.
-  std::pair<double, double> sum_of(int64_t n, int64_t m, int64_t p) const {
+  std::pair<double, double> sum_of(int64_t n, int64_t m, int64_t p, bool half = false) const {
     const ConvShape& s = shape;
     const int64_t inputs = s.c / s.groups, first = m / (s.m / s.groups) * inputs;
     double sum = bias.empty() ? 0 : bias[m], size = std::abs(sum);
@@ -106,8 +122,8 @@ struct Case {
           const int64_t row = p / s.ow * s.sh - s.pt + i * s.dh, col = p % s.ow * s.sw - s.pl + j * s.dw;
           if (row < 0 || row >= s.h || col < 0 || col >= s.w) continue;
           const double product =
-              static_cast<double>(rounded(x[((n * s.c + first + c) * s.h + row) * s.w + col])) *
-              rounded(w[((m * inputs + c) * s.kh + i) * s.kw + j]);
+              static_cast<double>(rounded_by(half, x[((n * s.c + first + c) * s.h + row) * s.w + col])) *
+              rounded_by(half, w[((m * inputs + c) * s.kh + i) * s.kw + j]);
           sum += product;
           size += std::abs(product);
         }
@@ -199,30 +215,45 @@ class Cases {
   std::mt19937_64 random_;
 };
 
+// Results of forms of one type against its sums.
+void expect_sums(const Case& c, const std::vector<Variant<ConvBf16Table>>& forms,
+                 const std::vector<std::vector<float>>& results, bool half) {
+  const ConvShape& s = c.shape;
+  if (std::none_of(forms.begin(), forms.end(), [&](const auto& form) { return is_half(form) == half; }))
+    return;
+  for (int64_t n = 0; n < s.n; ++n)
+    for (int64_t m = 0; m < s.m; ++m)
+      for (int64_t p = 0; p < s.oh * s.ow; ++p) {
+        const auto [sum, size] = c.sum_of(n, m, p, half);
+        const double want = activation_reference(c.activation, sum, c.alpha, c.beta);
+        // Half a unit in the last place for every step of a chain and of the chains, and one of a function.
+        // Of float16 each of the 128 sums of a chain is rounded to 11 bits.
+        const double limit = (half ? 2e-3 : 4e-6) * (size + std::abs(want));
+        for (size_t f = 0; f < forms.size(); ++f)
+          if (is_half(forms[f]) == half)
+            ASSERT_NEAR(results[f][c.at(n, m, p)], want, limit)
+                << forms[f].name << " image " << n << " channel " << m << " pixel " << p << " of "
+                << c.text();
+      }
+}
+
 // What is right is summed once for all forms: it takes longer than any of them.
 TEST(ConvBf16, IsTheSumOfRoundedProducts) {
   const char* pairs = std::getenv("WALLE_TEST_PAIRS");  // for a long dose
   const int count = pairs ? std::atoi(pairs) : 300;
   Cases cases(test_seed());
-  const auto forms = forms_here();
+  const auto forms = all_forms_here();
   for (int i = 0; i < count; ++i) {
     const Case c = cases.next();
-    const ConvShape& s = c.shape;
-    ASSERT_TRUE(conv_bf16_fits(s)) << c.text();
+    ASSERT_TRUE(conv_bf16_fits(c.shape)) << c.text();
     std::vector<std::vector<float>> results;
-    for (const Variant<ConvBf16Table>& form : forms) results.push_back(c.run(*form.table));
-    for (int64_t n = 0; n < s.n; ++n)
-      for (int64_t m = 0; m < s.m; ++m)
-        for (int64_t p = 0; p < s.oh * s.ow; ++p) {
-          const auto [sum, size] = c.sum_of(n, m, p);
-          const double want = activation_reference(c.activation, sum, c.alpha, c.beta);
-          // Half a unit in the last place for every step of a chain and of the chains, and one of a function.
-          const double limit = 4e-6 * (size + std::abs(want));
-          for (size_t f = 0; f < forms.size(); ++f)
-            ASSERT_NEAR(results[f][c.at(n, m, p)], want, limit)
-                << forms[f].name << " image " << n << " channel " << m << " pixel " << p << " of "
-                << c.text();
-        }
+    for (const Variant<ConvBf16Table>& form : forms) {
+      Case own = c;
+      own.from_kept = c.from_kept && !is_half(form);  // images are bfloat16, or float32
+      results.push_back(own.run(*form.table));
+    }
+    for (const bool half : {false, true}) expect_sums(c, forms, results, half);
+    if (::testing::Test::HasFailure()) return;
   }
 }
 
@@ -325,8 +356,9 @@ TEST(ConvBf16, RoundsToInfinityWhatIsTooLarge) {
 
 // Images and results without elements; an image without pixels whose outputs are all padding.
 TEST(ConvBf16, TakesEmptyImages) {
-  for (const Variant<ConvBf16Table>& form : forms_here())
+  for (const Variant<ConvBf16Table>& form : all_forms_here())
     for (const int from : {0, 1, 2}) {
+      if (from == 2 && is_half(form)) continue;
       Case c;
       ConvShape& s = c.shape;
       c.rows = from == 1;

@@ -23,6 +23,9 @@ extern const Bf16Table kGemmBf16;  // gemm_bf16_mmla_emulated.cc
 namespace emulated_amx {
 extern const Bf16Table kGemmBf16;  // gemm_bf16_amx_emulated.cc
 }
+namespace emulated_fp16 {
+extern const Bf16Table kGemmBf16;  // gemm_fp16_emulated.cc
+}
 
 namespace {
 
@@ -35,7 +38,18 @@ std::vector<Variant<Bf16Table>> forms_here() {
   return out;
 }
 
-double rounded(float x) { return static_cast<float>(tensor::BFloat16(x)); }
+// With those of float16.
+std::vector<Variant<Bf16Table>> all_forms_here() {
+  std::vector<Variant<Bf16Table>> out = forms_here();
+  out.push_back({"emulated_fp16", {}, &emulated_fp16::kGemmBf16});
+  if (const auto* form = fp16_form(base::cpu_features().has)) out.push_back(*form);
+  return out;
+}
+bool is_half(const Variant<Bf16Table>& form) { return form.name.ends_with("fp16"); }
+
+double rounded(bool half, float x) {
+  return half ? static_cast<float>(tensor::Half(x)) : static_cast<float>(tensor::BFloat16(x));
+}
 
 struct Sizes {
   int64_t m, n, k;
@@ -73,7 +87,8 @@ class Bf16Product {
     for (int64_t i = 0; i < s.m; ++i)
       for (int64_t j = 0; j < c_row; ++j) {
         const float got = c[i * c_row + j];
-        const auto [want, limit] = j < s.n ? wanted(g, a, b, i, j) : std::pair<double, double>(77, 0);
+        const auto [want, limit] =
+            j < s.n ? wanted(is_half(form), g, a, b, i, j) : std::pair<double, double>(77, 0);
         ASSERT_NEAR(got, want, limit)
             << form.name << ' ' << s.m << 'x' << s.k << 'x' << s.n << " at " << i << ',' << j << " packed "
             << packs << " activation " << static_cast<int>(g.epilogue.activation);
@@ -129,14 +144,14 @@ class Bf16Product {
   }
 
   // What is right, and how far off sums may be.
-  static std::pair<double, double> wanted(const Bf16Gemm& g, const Operand& a, const Operand& b, int64_t i,
-                                          int64_t j) {
+  static std::pair<double, double> wanted(bool half, const Bf16Gemm& g, const Operand& a, const Operand& b,
+                                          int64_t i, int64_t j) {
     double sum = 0, magnitude = 0;
     const auto add = [&](double x) {
       sum += x;
       magnitude += std::abs(x);
     };
-    for (int64_t l = 0; l < g.k; ++l) add(rounded(a.at(i, l)) * rounded(b.at(l, j)));
+    for (int64_t l = 0; l < g.k; ++l) add(rounded(half, a.at(i, l)) * rounded(half, b.at(l, j)));
     const Epilogue& e = g.epilogue;
     if (e.row_bias) add(e.row_bias[i]);
     if (e.col_bias) add(e.col_bias[j]);
@@ -145,7 +160,9 @@ class Bf16Product {
     // Sums of 512 products at most in one chain; no activation is steeper than 1.2, and all are as exact as
     // functions_test.cc says.
     const double rounding = std::ldexp(1.0, -24) * (30 + static_cast<double>(g.k) / 32) * magnitude;
-    return {want, 1.2 * rounding + 2e-6 * (1 + std::abs(want))};
+    // Of float16 each of the 128 sums of a chain is rounded to 11 bits, the largest of half the chain's size.
+    const double short_chains = half ? 8 * std::ldexp(1.0, -12) * magnitude : 0;
+    return {want, 1.2 * (rounding + short_chains) + 2e-6 * (1 + std::abs(want))};
   }
 
   std::mt19937_64 random_;
@@ -155,7 +172,7 @@ TEST(Bf16Product, MatchesItsDefinitionInEveryForm) {
   const char* pairs = std::getenv("WALLE_TEST_PAIRS");  // for a long dose
   const int count = pairs ? std::atoi(pairs) : 300;
   const uint32_t seed = test_seed();
-  for (const Variant<Bf16Table>& form : forms_here()) {
+  for (const Variant<Bf16Table>& form : all_forms_here()) {
     Bf16Product product(seed);
     for (int i = 0; i < count && !::testing::Test::HasFatalFailure(); ++i) product.one(form, product.any());
   }
@@ -163,7 +180,7 @@ TEST(Bf16Product, MatchesItsDefinitionInEveryForm) {
 
 TEST(Bf16Product, HasEveryHeightOfTilesAndEachDimensionZero) {
   Bf16Product product(test_seed());
-  for (const Variant<Bf16Table>& form : forms_here()) {
+  for (const Variant<Bf16Table>& form : all_forms_here()) {
     for (int64_t m = 0; m <= 2 * form.table->mr; ++m)
       for (const int64_t n : {int64_t{1}, int64_t{form.table->nr} / 2, int64_t{form.table->nr} + 1})
         product.one(form, {m, n, 19});
@@ -181,7 +198,7 @@ TEST(Bf16Product, HasEveryHeightOfTilesAndEachDimensionZero) {
 // Whoever compares or normalises results may rely on it: a softmax over large logits shows the last bit.
 TEST(Bf16Product, EqualColumnsGiveEqualResultsWhereverTheyStand) {
   Bf16Product product(test_seed(1));
-  for (const Variant<Bf16Table>& form : forms_here())
+  for (const Variant<Bf16Table>& form : all_forms_here())
     for (const int64_t n : {7, 70, 333})
       for (const bool packs : {false, true})
         for (const int threads : {1, 2, 3}) {
@@ -290,6 +307,36 @@ TEST(Bf16Product, WhatIsNoNumberStaysInItsRow) {
                     << " in B " << in_b << " transposed " << transposed;
               }
           }
+}
+
+TEST(Float16Product, IsInfiniteWhereItIsTooLargeAndStaysInItsRow) {
+  for (const Variant<Bf16Table>& form : all_forms_here()) {
+    if (!is_half(form)) continue;
+    constexpr int64_t k = 3;
+    // Operands, products and sums beyond 65,504; and what is next to it.
+    const std::vector<float> a{1e6f, 0, 0, 300, 300, 0, 60000, 30000, 0, NAN, 1, 1, 65504, 0, 0, 1, 2, 3};
+    const std::vector<float> b{1, 300, 1};
+    const double want[] = {INFINITY, 90000, INFINITY, NAN, 65504, 604};
+    std::vector<float> c(6);
+    Bf16Product::run(
+        *form.table,
+        {.m = 6, .n = 1, .k = k, .a = {a.data(), k, 1}, .b = {b.data(), 1, 1}, .c = c.data(), .c_row = 1}, 1);
+    for (size_t i = 0; i < c.size(); ++i) {
+      if (std::isnan(want[i]))
+        EXPECT_TRUE(std::isnan(c[i])) << form.name;
+      else if (want[i] > 65504)
+        EXPECT_EQ(c[i], INFINITY) << form.name << " row " << i;
+      else
+        EXPECT_EQ(c[i], want[i]) << form.name << " row " << i;
+    }
+  }
+}
+
+TEST(Float16Product, IsThereWhereTheProcessorHasIt) {
+  using base::Capability;
+  EXPECT_EQ(fp16_form({}), nullptr);
+  EXPECT_EQ(fp16_form({Capability::fp16}), nullptr) << "stands beside a set";
+  EXPECT_EQ(fp16_form(base::cpu_features().has) != nullptr, base::cpu_features().has.has(Capability::fp16));
 }
 
 TEST(Bf16Product, IsThereWhereTheProcessorHasIt) {

@@ -263,7 +263,9 @@ TEST(MachineCosts, ScaledMachinesKnowWhatStandsBesideTheirSets) {
       {"zen5", "avx512", "gemm_bf16", "amx_bf16", "gemm_bf16", "avx512_bf16"},
       {"zen5", "avx512", "blocked_window_bf16", "amx_bf16", "blocked_window_bf16", "avx512_bf16"},
       {"phone", "neon", "gemm_bf16", "neon_bf16", "gemm_f32", "neon"},
+      {"phone", "neon", "gemm_fp16", "neon_fp16", "gemm_f32", "neon"},
       {"phone", "neon", "blocked_window_bf16", "neon_bf16", "blocked_window_f32", "neon"},
+      {"phone", "neon", "blocked_window_fp16", "neon_fp16", "blocked_window_f32", "neon"},
   };
   for (const Pair& p : kPairs) {
     const CostModel model(cost_tables().front(), *scaled_profile(p.machine, p.set));

@@ -255,7 +255,7 @@ TEST(Plan, RoundsOperandsWhereASessionAllowsItAlone) {
   };
   EXPECT_EQ(algorithm({}), "fast");
   EXPECT_EQ(algorithm({.allowed = {.error = 1e9}}), "fast") << "shorter numbers are no matter of accuracy";
-  EXPECT_EQ(algorithm({.allowed = {.bfloat16 = true}}), "short");
+  EXPECT_EQ(algorithm({.allowed = {.arithmetic = backends::Arithmetic::bfloat16}}), "short");
 }
 
 TEST(Plan, TakesAReferenceWhereItsBackendHasNothingElse) {

@@ -95,7 +95,7 @@ TEST(PlanCache, KeyHoldsWhatDecides) {
   EXPECT_NE(key, plan_key(m.p, m.backends, {.search = false}));
   EXPECT_NE(key, plan_key(m.p, m.backends, {.tune = 2}));
   EXPECT_NE(key, plan_key(m.p, m.backends, {.allowed = {.error = kStrictError}}));
-  EXPECT_NE(key, plan_key(m.p, m.backends, {.allowed = {.bfloat16 = true}}));
+  EXPECT_NE(key, plan_key(m.p, m.backends, {.allowed = {.arithmetic = backends::Arithmetic::bfloat16}}));
   const Fake b("b", "A");
   EXPECT_NE(key, plan_key(m.p, {&b}, plain));
   const CostModel other(cost_tables().front(), {"scalar", 1, 1, 1, 1, 1, 1});

@@ -18,7 +18,7 @@
 namespace walle::backends::cpu {
 
 namespace {
-enum Choice { kReference, kPacked, kTiles, kBfloat16, kHalves };
+enum Choice { kReference, kPacked, kTiles, kShort, kHalves };
 using Problem = MatMulProblem;
 
 bool supports(const NodeView& node) {
@@ -75,7 +75,8 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
     out.push_back(half_candidate(node, p, *isa, threads, kHalves));
   else
     out.push_back(simd_candidate(node, table, p, *isa, threads));
-  add_bf16_products(node, threads, kBfloat16, out);
+  for (const Arithmetic arithmetic : {Arithmetic::bfloat16, Arithmetic::float16})
+    add_short_product(node, arithmetic, threads, kShort, out);
 }
 
 template <class T>
@@ -169,7 +170,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
                                         PrepareContext& context) {
   Problem p = matmul_problem_of(node);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
-  if (candidate.choice == kBfloat16) return prepare_bf16_product(node, context);
+  if (candidate.choice == kShort) return prepare_short_product(node, candidate.arithmetic, context);
   if (candidate.choice == kHalves) return prepare_half_product(node, std::move(p));
   if (candidate.choice == kTiles) return f64_kernel(std::move(p));
   if (candidate.choice == kPacked) return packed_kernel(node, std::move(p), e, context);

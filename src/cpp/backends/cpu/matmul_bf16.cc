@@ -15,9 +15,11 @@ namespace {
 using Form = kernels::Variant<kernels::Bf16Table>;
 constexpr int64_t kFloatBytes = sizeof(float);
 
-const Form* form_here(int64_t rows) {
+const Form* form_here(Arithmetic arithmetic, int64_t rows) {
   const auto usable = kernels::usable_capabilities();
-  return usable.ok() ? kernels::bf16_form_for(*usable, rows) : nullptr;
+  if (!usable.ok()) return nullptr;
+  return arithmetic == Arithmetic::float16 ? kernels::fp16_form(*usable)
+                                           : kernels::bf16_form_for(*usable, rows);
 }
 
 bool packs_ahead(const NodeView& node, const MatMulProblem& p) { return node.constant(1) && p.one_b(); }
@@ -33,9 +35,12 @@ int64_t share_bytes(const kernels::Bf16Table& table, const MatMulProblem& p, boo
 }
 
 // One tile of rows takes what reading B takes; products of more rows do not show it.
-const char* kernel_name(const kernels::Bf16Table& table, const MatMulProblem& p, bool packed) {
-  if (!packed) return "gemm_bf16_computed_b";
-  return p.m <= table.mr ? "gemm_bf16_rows" : "gemm_bf16";
+const char* kernel_name(Arithmetic arithmetic, const kernels::Bf16Table& table, const MatMulProblem& p,
+                        bool packed) {
+  const bool half = arithmetic == Arithmetic::float16;
+  if (!packed) return half ? "gemm_fp16_computed_b" : "gemm_bf16_computed_b";
+  if (p.m <= table.mr) return half ? "gemm_fp16_rows" : "gemm_bf16_rows";
+  return half ? "gemm_fp16" : "gemm_bf16";
 }
 
 Result<Block> pack(const kernels::Bf16Table& table, const Tensor& b, const MatMulProblem& p) {
@@ -50,16 +55,18 @@ Result<Block> pack(const kernels::Bf16Table& table, const Tensor& b, const MatMu
 }
 }  // namespace
 
-void add_bf16_products(const NodeView& node, int threads, int choice, std::vector<Candidate>& out) {
+void add_short_product(const NodeView& node, Arithmetic arithmetic, int threads, int choice,
+                       std::vector<Candidate>& out) {
   if (node.dtype(0) != DType::float32) return;
   const MatMulProblem p = matmul_problem_of(node);
-  const Form* form = form_here(p.m);
+  const Form* form = form_here(arithmetic, p.m);
   if (!form) return;
   const kernels::Bf16Table& table = *form->table;
   const bool packed = packs_ahead(node, p);
   const std::string tile = std::to_string(table.mr) + "x" + std::to_string(table.nr);
-  Candidate c = variant_candidate(node, kernel_name(table, p, packed), form->name, threads, choice, tile);
-  c.arithmetic = Arithmetic::bfloat16;
+  Candidate c =
+      variant_candidate(node, kernel_name(arithmetic, table, p, packed), form->name, threads, choice, tile);
+  c.arithmetic = arithmetic;
   count_tiles(p, table.mr, table.nr, c.features);
   // A computed B is rounded and copied to panels by every run.
   if (!packed)
@@ -68,10 +75,11 @@ void add_bf16_products(const NodeView& node, int threads, int choice, std::vecto
   out.push_back(std::move(c));
 }
 
-Result<std::unique_ptr<Kernel>> prepare_bf16_product(const NodeView& node, PrepareContext& context) {
+Result<std::unique_ptr<Kernel>> prepare_short_product(const NodeView& node, Arithmetic arithmetic,
+                                                      PrepareContext& context) {
   MatMulProblem p = matmul_problem_of(node);
-  const Form* form = form_here(p.m);
-  if (!form) return internal_error("a product in bfloat16 without its instruction", "cpu MatMul");
+  const Form* form = form_here(arithmetic, p.m);
+  if (!form) return internal_error("a product of 16-bit numbers without its instruction", "cpu MatMul");
   const kernels::Bf16Table& table = *form->table;
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   SharedBlock weights;

@@ -109,7 +109,7 @@ typedef struct walle_session_options_t {
   size_t struct_size;
   const char* backend;       /* or several in order of preference, "opencl,cpu"; NULL: "cpu" */
   int32_t threads;           /* at most; 0: as many as this process may use */
-  const char* precision;     /* "float32", "auto" or "bf16"; NULL: "float32" */
+  const char* precision;     /* "float32", "auto", "bf16" or "fp16"; NULL: "float32" */
   const char* accuracy;      /* of faster ways to a result: "strict", "fast"; NULL: "normal" */
   int32_t tune;              /* of each operator, so many of the likeliest choices are measured: 0 to 64 */
   int32_t max_plans;         /* kept of each graph, one per class of shapes; 0: 64 */

@@ -26,6 +26,8 @@ const Variant<ConvBf16Table>* conv_bf16_form(base::Capabilities usable);
 const Variant<ConvBf16Table>* conv_bf16_amx_form(base::Capabilities usable);
 // Of the two the one for this shape: by tiles where each pixel fills a row of one.
 const Variant<ConvBf16Table>* conv_bf16_form_for(base::Capabilities usable, const ConvShape& shape);
+// The same of products of float16, whose sums are chains of it.
+const Variant<ConvBf16Table>* conv_fp16_form(base::Capabilities usable);
 
 bool conv_bf16_fits(const ConvShape& shape);
 

@@ -12,6 +12,7 @@ namespace walle::kernels {
 
 WALLE_BFDOT_FORM(ConvBf16Table, kConvBf16, conv_bf16_form)
 WALLE_AMX_FORM(amx_bf16, avx512_bf16, ConvBf16Table, kConvBf16Amx, conv_bf16_amx_form)
+WALLE_FP16_FORM(ConvBf16Table, kConvBf16, conv_fp16_form)
 
 const Variant<ConvBf16Table>* conv_bf16_form_for(base::Capabilities usable, const ConvShape& s) {
   const bool fills = s.groups > 0 && s.c / s.groups % kBlock == 0;
@@ -49,6 +50,11 @@ void set_band(ConvBf16& c) {
   c.band = ceil_div(most_of, ceil_div(most_of, std::clamp<int64_t>(most, 1, most_of)));
 }
 
+// Where in a row of a panel number `second` of the word of channel q lies, in halves of words.
+int64_t half_of_panel(const ConvBf16Table& table, int64_t q, int64_t second) {
+  if (!table.apart) return 2 * q + second;
+  return (2 * (q / table.lanes) + second) * table.lanes + q % table.lanes;
+}
 }  // namespace
 
 bool conv_bf16_fits(const ConvShape& s) {
@@ -109,12 +115,13 @@ void pack_conv_bf16(const ConvBf16& c, const float* weights, const float* bias, 
     c.table->to_words(weights + whole * kBlock, kBlock, each % kBlock, 1,
                       rounded.data() + whole * kBlockWords);
     const int64_t p = m / c.outputs, q = m % c.outputs;
-    uint32_t* const to = out + p * c.panel_words() + q;
+    uint32_t* const to = out + p * c.panel_words();
     for (int64_t channel = 0; channel < inputs; ++channel)
       for (int64_t tap = 0; tap < taps; ++tap) {
         const int64_t i = channel * taps + tap;
         const uint32_t number = rounded[i / 2] >> (i % 2 * 16) & 0xffff;
-        to[(tap * c.words + channel / 2) * panel] |= number << (channel % 2 * 16);
+        const int64_t half = half_of_panel(*c.table, q, channel % 2);
+        to[(tap * c.words + channel / 2) * panel + half / 2] |= number << (half % 2 * 16);
       }
     if (bias) biases[p * panel + q] = std::bit_cast<uint32_t>(bias[m]);
   }

@@ -36,13 +36,15 @@ struct ConvBf16Task {
 
 struct ConvBf16Table {
   int lanes = 0, rows = 0;
+  bool apart = false;  // of each vector of weights the first numbers of all words, then the second ones
   void (*dense)(const ConvBf16Task& task);
   // Pixels of one block, `step` floats apart, to kBlockWords each; lanes from `channels` on become zero.
   void (*to_words)(const float* from, int64_t step, int64_t channels, int64_t pixels, uint32_t* out);
   // The same of channels that lie `plane` apart; `words` of a pixel are written.
   void (*rows_to_words)(const float* from, int64_t plane, int64_t step, int64_t channels, int64_t pixels,
                         int64_t words, uint32_t* out);
-  // Tiles to words, half as many as lanes of each vector; in.step counts words. Units of 2 and 4.
+  // Null of float16. Tiles to words, half as many as lanes of each vector; in.step counts words. Units of 2
+  // and 4.
   void (*winograd_input)(int unit, const WinogradInput& in, uint32_t* out);
 };
 

@@ -2,17 +2,14 @@
 // pixels are broadcast, output channels lie in lanes, as in blocked_dense_simd.h.
 #pragma once
 
-#include "kernels/blocked/blocked_tile_simd.h"
 #include "kernels/conv/winograd_input_simd.h"
-#include "kernels/conv_bf16/conv_bf16_table.h"
+#include "kernels/conv_bf16/conv_bf16_words.h"
 #if !defined(WALLE_ISA_AVX512)  // which has no such products
 #include "kernels/square_steps.h"
 #endif
 
 namespace walle::kernels::WALLE_ISA_NS {
 namespace {
-
-inline int64_t fewer(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // acc[i] += the words at a[i * step] times those at b: two input channels.
 template <int M, int V>
@@ -28,24 +25,6 @@ inline __attribute__((always_inline)) void multiply_words(vf (&acc)[M][V], const
     for (int v = 0; v < V; ++v) acc[i][v] = products(acc[i][v], word, bv[v]);
   }
 }
-
-// What a tile fetches of the next task's weights, as NextWeights of blocked_dense_simd.h: its share of the
-// pixels, spread over its blocks of channels. Two lines a row.
-struct NextWords {
-  const uint32_t* at;
-  int64_t rows;  // [panel] each, with every block of channels
-
-  NextWords(const ConvBf16Task& t, int64_t first, int64_t count)
-      : at(t.next ? t.next + t.taps * t.words * first / t.pixels * kNr : nullptr),
-        rows(t.next ? (count * t.of_block + t.pixels - 1) / t.pixels : 0) {}
-
-  void fetch() {
-    for (int64_t q = 0; q < rows; ++q, at += kNr) {
-      __builtin_prefetch(at, 0, 2);
-      __builtin_prefetch(at + kNr / 2, 0, 2);
-    }
-  }
-};
 
 // As finish(), of images in bfloat16: what is added is exact, and rounded is the sum.
 template <int M, int V>
@@ -109,11 +88,6 @@ void bf16_tile(const ConvBf16Task& t, int64_t first) {
 
 using Bf16Tile = void (*)(const ConvBf16Task&, int64_t);
 
-// Of a narrow panel, one at most of a convolution, tiles of eight pixels at most: eight sums hide the
-// latency, and those of nine to fourteen were 14 KB.
-template <int V>
-constexpr int kMostPixels = V == 1 && kMr > 8 ? 8 : kMr;
-
 template <int V>
 Bf16Tile bf16_tile_for(int64_t pixels) {
   if constexpr (kMostPixels<V> == 8) {
@@ -169,61 +143,6 @@ void panel_of(const ConvBf16Task& t, void (*tiles)(const ConvBf16Task&)) {
 
 void dense(const ConvBf16Task& t) {
   t.narrow ? panel_of<1>(t, bf16_tiles<1>) : panel_of<kVectors>(t, bf16_tiles<kVectors>);
-}
-
-// One vector of words, or as many as are left.
-inline void store_words(uint32_t* out, vu words, int64_t n) {
-  if (n >= kLanes)
-    *reinterpret_cast<vu_any*>(out) = words;
-  else
-    store_n(reinterpret_cast<float*>(out), reinterpret_cast<vf>(words), n);
-}
-
-void to_words(const float* from, int64_t step, int64_t channels, int64_t pixels, uint32_t* out) {
-  if (step == kBlock && channels == kBlock) {
-    const int64_t floats = pixels * kBlock;
-    int64_t i = 0;
-    for (; i + 2 * kLanes <= floats; i += 2 * kLanes)
-      store_words(out + i / 2, in_order(load(from + i), load(from + i + kLanes)), kLanes);
-    if (i < floats) store_words(out + i / 2, in_order(load(from + i), vf{}), kLanes / 2);
-    return;
-  }
-  for (int64_t p = 0; p < pixels; ++p, from += step, out += kBlockWords)
-    for (int64_t at = 0; at < kBlock; at += 2 * kLanes) {
-      const auto part = [&](int64_t lane) {
-        const int64_t n = channels - lane;
-        return n <= 0 ? vf{} : load_n(from + lane, fewer(n, kLanes));
-      };
-      store_words(out + at / 2, in_order(part(at), part(at + kLanes)), fewer(kLanes, kBlockWords));
-    }
-}
-
-typedef uint64_t vdouble __attribute__((vector_size(kLanes * 8)));
-
-void rows_to_words(const float* from, int64_t plane, int64_t step, int64_t channels, int64_t pixels,
-                   int64_t words_each, uint32_t* out) {
-  for (int64_t p = 0; p < pixels; p += kLanes) {
-    const int64_t n = fewer(kLanes, pixels - p);
-    const auto part = [&](int64_t channel) {
-      if (channel >= channels) return vf{};
-      const float* row = from + channel * plane + p * step;
-      if (step == 1) return load_n(row, n);
-      float lanes[kLanes] = {};
-      for (int64_t i = 0; i < n; ++i) lanes[i] = row[i * step];
-      return load(lanes);
-    };
-    // An image of three or four channels: both words of a pixel are one of twice the size.
-    if (n == kLanes && words_each == 2) {
-      const auto both = __builtin_convertvector(in_pairs(part(0), part(1)), vdouble) |
-                        __builtin_convertvector(in_pairs(part(2), part(3)), vdouble) << 32;
-      __builtin_memcpy(out + 2 * p, &both, sizeof both);
-      continue;
-    }
-    for (int64_t q = 0; q < words_each; ++q) {
-      const vu words = in_pairs(part(2 * q), part(2 * q + 1));
-      for (int64_t i = 0; i < n; ++i) out[(p + i) * words_each + q] = words[i];
-    }
-  }
 }
 
 void winograd_input(int unit, const WinogradInput& in, uint32_t* out) {

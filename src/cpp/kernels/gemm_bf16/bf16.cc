@@ -12,6 +12,7 @@ namespace walle::kernels {
 
 WALLE_BFDOT_FORM(Bf16Table, kGemmBf16, bf16_form)
 WALLE_AMX_FORM(amx_bf16, avx512_bf16, Bf16Table, kGemmBf16Amx, bf16_amx_form)
+WALLE_FP16_FORM(Bf16Table, kGemmBf16, fp16_form)
 
 const Variant<Bf16Table>* bf16_form_for(base::Capabilities usable, int64_t rows) {
   const auto* const tiles = bf16_amx_form(usable);

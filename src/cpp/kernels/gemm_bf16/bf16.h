@@ -1,5 +1,6 @@
 // The matrix product C = f(A B + bias + residual) of operands that are rounded to bfloat16, with sums in
-// float32: packing, cache blocks and threads around the register tiles.
+// float32, or to float16, with sums in chains of it: packing, cache blocks and threads around the register
+// tiles.
 //
 // A is rounded while it is packed, by each thread for itself; B once for all runs, or panel by panel by each
 // run.
@@ -20,6 +21,7 @@ const Variant<Bf16Table>* bf16_form(base::Capabilities usable);
 const Variant<Bf16Table>* bf16_amx_form(base::Capabilities usable);
 // Of the two the one for a product of so many rows.
 const Variant<Bf16Table>* bf16_form_for(base::Capabilities usable, int64_t rows);
+const Variant<Bf16Table>* fp16_form(base::Capabilities usable);
 
 struct Bf16Gemm {
   int64_t m = 0, n = 0, k = 0;

@@ -1,5 +1,5 @@
-// What a form of the product in bfloat16 exports. Plain data and function pointers: shared by files of
-// different flags.
+// What a form of the product in bfloat16, or in float16, exports. Plain data and function pointers: shared by
+// files of different flags.
 //
 // Operands are packed as words of two bfloat16, each two steps of k (kernels/simd/bfloat.h); behind an odd k
 // stands a zero.

@@ -7,6 +7,7 @@
 //   products(acc, a, b)  acc + the products of each lane's two elements
 //   in_order(low, high)  elements of two vectors that follow one another: word i is (x[2i], x[2i + 1])
 //   in_pairs(even, odd)  word i is (even[i], odd[i])
+//   in_panel(even, odd)  the same: what tiles read as weights
 //   narrowed(x)          elements by themselves
 //   kPairsOfRows         whether two words of two rows are multiplied by those of two columns at once, by
 //   squares(acc, a, b)   acc + {a0 b0, a0 b1, a1 b0, a1 b1}, where a0 is the first two words of a
@@ -64,6 +65,8 @@ inline vu in_pairs(vf even, vf odd) {
   return reinterpret_cast<vb>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(x)));
 }
 #endif
+
+[[maybe_unused]] inline vu in_panel(vf even, vf odd) { return in_pairs(even, odd); }
 
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

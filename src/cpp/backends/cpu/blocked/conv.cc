@@ -53,7 +53,10 @@ void candidates(const NodeView& node, int threads, std::vector<Candidate>& out) 
   for (int unit : kernels::kWinogradUnits)
     if (auto winograd = winograd_candidate(node, shape, unit, *isa, threads, unit, true))
       out.push_back(std::move(*winograd));
-  if (!conv.depthwise) bf16_candidates(node, {}, threads, out);
+  if (!conv.depthwise) {
+    bf16_candidates(node, {}, threads, out);
+    fp16_candidates(node, {}, threads, out);
+  }
 }
 
 void row_candidates(const NodeView& node, int threads, std::vector<Candidate>& out) {
@@ -62,6 +65,7 @@ void row_candidates(const NodeView& node, int threads, std::vector<Candidate>& o
   const kernels::BlockedConv conv = kernels::make_row_conv(conv_shape(node), *isa);
   out.push_back(blocked_candidate(node, "blocked_from_rows_f32", conv, *isa, threads));
   bf16_candidates(node, kFromRows, threads, out);
+  fp16_candidates(node, kFromRows, threads, out);
 }
 
 }  // namespace
@@ -87,7 +91,7 @@ Result<SharedBlock> blocked_conv_weights(const NodeView& node, const kernels::Bl
 namespace {
 // A candidate's choice is the unit of Winograd's filtering, or 0.
 Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c, PrepareContext& context) {
-  if (c.arithmetic == Arithmetic::bfloat16) return bf16_conv_kernel(node, {}, c.choice, context);
+  if (c.arithmetic != Arithmetic::own) return short_conv_kernel(node, c.arithmetic, {}, c.choice, context);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (c.choice) return blocked_winograd_kernel(node, conv_shape(node), c.choice, e, context);
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
@@ -107,7 +111,7 @@ Result<std::unique_ptr<Kernel>> prepare(const NodeView& node, const Candidate& c
 
 Result<std::unique_ptr<Kernel>> prepare_rows(const NodeView& node, const Candidate& c,
                                              PrepareContext& context) {
-  if (c.arithmetic == Arithmetic::bfloat16) return bf16_conv_kernel(node, kFromRows, 0, context);
+  if (c.arithmetic != Arithmetic::own) return short_conv_kernel(node, c.arithmetic, kFromRows, 0, context);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   WALLE_ASSIGN(const kernels::Isa isa, kernels::select_isa());
   auto conv = std::make_shared<const kernels::BlockedConv>(kernels::make_row_conv(conv_shape(node), isa));

@@ -1,5 +1,5 @@
-// Conv in bfloat16 over blocks of channels, and from rows to blocks: for sessions that ask for it. Depthwise
-// windows have none, they wait for memory.
+// Conv in bfloat16 or float16 over blocks of channels, and from rows to blocks: for sessions that ask for it.
+// Depthwise windows have none, they wait for memory.
 #include "backends/cpu/blocked/conv_bf16.h"
 
 #include "backends/cpu/blocked/bf16_op.h"
@@ -11,17 +11,24 @@
 namespace walle::backends::cpu {
 
 namespace {
-// Of products in bfloat16 that take as long as one flop in float32.
+// Of products of 16-bit numbers that take as long as one flop in float32.
 constexpr double kFloatFlops = 2;
 
-const kernels::Variant<kernels::ConvBf16Table>* form_here() {
-  const auto usable = kernels::usable_capabilities();
-  return usable.ok() ? kernels::conv_bf16_form(*usable) : nullptr;
+std::string_view kernel_name(Arithmetic arithmetic, const kernels::ConvShape& shape,
+                             const Bf16Images& images) {
+  const bool half = arithmetic == Arithmetic::float16;
+  if (images.from == kernels::ConvBf16Image::rows)
+    return half ? "blocked_from_rows_fp16" : "blocked_from_rows_bf16";
+  if (shape.taps() == 1) return half ? "blocked_pointwise_fp16" : "blocked_pointwise_bf16";
+  return half ? "blocked_window_fp16" : "blocked_window_bf16";
 }
 
-const kernels::Variant<kernels::ConvBf16Table>* form_for(const kernels::ConvShape& shape) {
+using Form = kernels::Variant<kernels::ConvBf16Table>;
+const Form* form_for(Arithmetic arithmetic, const kernels::ConvShape& shape) {
   const auto usable = kernels::usable_capabilities();
-  return usable.ok() ? kernels::conv_bf16_form_for(*usable, shape) : nullptr;
+  if (!usable.ok()) return nullptr;
+  return arithmetic == Arithmetic::float16 ? kernels::conv_fp16_form(*usable)
+                                           : kernels::conv_bf16_form_for(*usable, shape);
 }
 
 Result<SharedBlock> packed_weights(const NodeView& node, const kernels::ConvBf16& conv, std::string_view form,
@@ -38,9 +45,7 @@ Result<SharedBlock> packed_weights(const NodeView& node, const kernels::ConvBf16
   const std::string kind = "conv_bf16_" + std::string(form) + "_" + std::to_string(conv.shape.groups);
   return bias ? context.shared({&w, bias}, kind, make) : context.shared({&w}, kind, make);
 }
-}  // namespace
 
-namespace {
 const kernels::BlockedBf16Table* kept_table(const Bf16Images& images) {
   return images.kept ? bf16_form_here()->table : nullptr;
 }
@@ -56,19 +61,15 @@ const Memory& Bf16Images::memory() const {
   return blocked_memory();
 }
 
-void bf16_candidates(const NodeView& node, const Bf16Images& images, int threads,
-                     std::vector<Candidate>& out) {
+namespace {
+// Direct sums.
+void add_direct(const NodeView& node, Arithmetic arithmetic, const Form& form, const Bf16Images& images,
+                int threads, std::vector<Candidate>& out) {
   const kernels::ConvShape shape = conv_shape(node);
-  const auto* form = form_for(shape);
-  if (!form || !kernels::conv_bf16_fits(shape)) return;
-  const kernels::ConvBf16 conv = kernels::make_conv_bf16(shape, *form->table, images.from);
-  const bool from_rows = images.from == kernels::ConvBf16Image::rows;
-  const std::string_view kernel = from_rows           ? "blocked_from_rows_bf16"
-                                  : shape.taps() == 1 ? "blocked_pointwise_bf16"
-                                                      : "blocked_window_bf16";
+  const kernels::ConvBf16 conv = kernels::make_conv_bf16(shape, *form.table, images.from);
   const kernels::ConvBf16Work work = kernels::conv_bf16_work(conv);
   // Priced by the same rows: what they read and write is counted, and what they round.
-  Candidate c = variant_candidate(node, kernel, form->name, threads, 0,
+  Candidate c = variant_candidate(node, kernel_name(arithmetic, shape, images), form.name, threads, 0,
                                   images.kept                                          ? "kept"
                                   : images.from == kernels::ConvBf16Image::bf16_blocks ? "from_kept"
                                                                                        : "");
@@ -79,8 +80,26 @@ void bf16_candidates(const NodeView& node, const Bf16Images& images, int threads
   c.features[Quantity::tiles] = work.tiles;
   c.features[Quantity::l1_bytes] += work.rounded * static_cast<double>(sizeof(float));
   c.workspace_bytes = kernels::conv_bf16_workspace_bytes(conv, threads);
-  c.arithmetic = Arithmetic::bfloat16;
+  c.arithmetic = arithmetic;
   out.push_back(std::move(c));
+}
+}  // namespace
+
+void fp16_candidates(const NodeView& node, const Bf16Images& images, int threads,
+                     std::vector<Candidate>& out) {
+  const kernels::ConvShape shape = conv_shape(node);
+  const Form* form = form_for(Arithmetic::float16, shape);
+  if (form && kernels::conv_bf16_fits(shape))
+    add_direct(node, Arithmetic::float16, *form, images, threads, out);
+}
+
+void bf16_candidates(const NodeView& node, const Bf16Images& images, int threads,
+                     std::vector<Candidate>& out) {
+  const kernels::ConvShape shape = conv_shape(node);
+  const Form* form = form_for(Arithmetic::bfloat16, shape);
+  if (!form || !kernels::conv_bf16_fits(shape)) return;
+  add_direct(node, Arithmetic::bfloat16, *form, images, threads, out);
+  const bool from_rows = images.from == kernels::ConvBf16Image::rows;
   const auto isa = kernels::select_isa();
   if (from_rows || !isa.ok() || images.source().exact() != images.memory().exact()) return;
   for (const int unit : kernels::kWinogradBf16Units)
@@ -89,10 +108,11 @@ void bf16_candidates(const NodeView& node, const Bf16Images& images, int threads
       out.push_back(std::move(*winograd));
 }
 
-Result<std::unique_ptr<Kernel>> bf16_conv_kernel(const NodeView& node, const Bf16Images& images, int unit,
-                                                 PrepareContext& context) {
-  const auto* form = form_for(conv_shape(node));
-  if (!form) return internal_error("a processor without products of bfloat16", "cpu convolution in bfloat16");
+Result<std::unique_ptr<Kernel>> short_conv_kernel(const NodeView& node, Arithmetic arithmetic,
+                                                  const Bf16Images& images, int unit,
+                                                  PrepareContext& context) {
+  const Form* form = form_for(arithmetic, conv_shape(node));
+  if (!form) return internal_error("a processor without products of 16-bit numbers", "cpu convolution");
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   if (unit)
     return blocked_winograd_kernel(node, conv_shape(node), unit, e, context, form->table, kept_table(images));
@@ -142,15 +162,16 @@ bool is_depthwise(const NodeView& node) {
 }
 
 bool supports_kept(const NodeView& node) {
-  return has_images(node) && form_here() && (kernels::conv_bf16_fits(conv_shape(node)) || is_depthwise(node));
+  return has_images(node) && bf16_form_here() &&
+         (kernels::conv_bf16_fits(conv_shape(node)) || is_depthwise(node));
 }
 // A residual would lie where the image does, and is added where the result is.
 bool supports_from_kept(const NodeView& node) {
-  return has_images(node) && !node.has(3) && form_here() && kernels::conv_bf16_fits(conv_shape(node));
+  return has_images(node) && !node.has(3) && bf16_form_here() && kernels::conv_bf16_fits(conv_shape(node));
 }
 bool supports_rows_to_kept(const NodeView& node) {
   const kernels::ConvShape shape = conv_shape(node);
-  return has_images(node) && !node.has(3) && form_here() && kernels::row_conv_fits(shape) &&
+  return has_images(node) && !node.has(3) && bf16_form_here() && kernels::row_conv_fits(shape) &&
          kernels::conv_bf16_fits(shape);
 }
 
@@ -211,18 +232,19 @@ Result<std::unique_ptr<Kernel>> depthwise_kernel(const NodeView& node, PrepareCo
 Result<std::unique_ptr<Kernel>> prepare_kept(const NodeView& node, const Candidate& c,
                                              PrepareContext& context) {
   if (is_depthwise(node)) return depthwise_kernel(node, context);
-  if (c.choice < kFloatProducts) return bf16_conv_kernel(node, kKept, c.choice, context);
+  if (c.choice < kFloatProducts)
+    return short_conv_kernel(node, Arithmetic::bfloat16, kKept, c.choice, context);
   WALLE_ASSIGN(const kernels::Epilogue e, epilogue_of(node.attrs()));
   return blocked_winograd_kernel(node, conv_shape(node), c.choice - kFloatProducts, e, context, nullptr,
                                  kept_table(kKept));
 }
 Result<std::unique_ptr<Kernel>> prepare_from_kept(const NodeView& node, const Candidate&,
                                                   PrepareContext& context) {
-  return bf16_conv_kernel(node, kFromKept, 0, context);
+  return short_conv_kernel(node, Arithmetic::bfloat16, kFromKept, 0, context);
 }
 Result<std::unique_ptr<Kernel>> prepare_rows_to_kept(const NodeView& node, const Candidate&,
                                                      PrepareContext& context) {
-  return bf16_conv_kernel(node, kKeptFromRows, 0, context);
+  return short_conv_kernel(node, Arithmetic::bfloat16, kKeptFromRows, 0, context);
 }
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Convolutions in bfloat16, beside those in float32 that conv.cc offers for the same nodes.
+// Convolutions in bfloat16 and float16, beside those in float32 that conv.cc offers for the same nodes.
 #pragma once
 
 #include "backends/cpu/cpu_op.h"
@@ -18,8 +18,12 @@ struct Bf16Images {
 // None where the processor has no such products.
 void bf16_candidates(const NodeView& node, const Bf16Images& images, int threads,
                      std::vector<Candidate>& out);
+// Of images of float32 alone.
+void fp16_candidates(const NodeView& node, const Bf16Images& images, int threads,
+                     std::vector<Candidate>& out);
 // `unit`: of Winograd's filtering, from blocks alone; or 0.
-Result<std::unique_ptr<Kernel>> bf16_conv_kernel(const NodeView& node, const Bf16Images& images, int unit,
-                                                 PrepareContext& context);
+Result<std::unique_ptr<Kernel>> short_conv_kernel(const NodeView& node, Arithmetic arithmetic,
+                                                  const Bf16Images& images, int unit,
+                                                  PrepareContext& context);
 
 }  // namespace walle::backends::cpu

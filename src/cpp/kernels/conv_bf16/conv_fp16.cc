@@ -1,0 +1,19 @@
+// The convolution in float16 by the processor's own.
+#define WALLE_EIGHT_FLOATS 1
+#include "kernels/simd/float16.h"
+
+// Behind the words that its tiles multiply by.
+#include "kernels/conv_bf16/conv_float16_tile.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+
+extern const ConvBf16Table kConvBf16;
+const ConvBf16Table kConvBf16 = {.lanes = kLanes,
+                                 .rows = kMr,
+                                 .apart = true,
+                                 .dense = dense,
+                                 .to_words = to_words,
+                                 .rows_to_words = rows_to_words,
+                                 .winograd_input = nullptr};
+
+}  // namespace walle::kernels::WALLE_ISA_NS

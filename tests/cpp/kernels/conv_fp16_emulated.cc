@@ -1,0 +1,20 @@
+// The convolution in float16 in no instruction set.
+#define WALLE_ISA_NS emulated_fp16
+#define WALLE_ISA_SCALAR 1
+#include "kernels/float16_emulated.h"
+
+// Behind the words that its tiles multiply by.
+#include "kernels/conv_bf16/conv_float16_tile.h"
+
+namespace walle::kernels::WALLE_ISA_NS {
+
+extern const ConvBf16Table kConvBf16;
+const ConvBf16Table kConvBf16 = {.lanes = kLanes,
+                                 .rows = kMr,
+                                 .apart = true,
+                                 .dense = dense,
+                                 .to_words = to_words,
+                                 .rows_to_words = rows_to_words,
+                                 .winograd_input = nullptr};
+
+}  // namespace walle::kernels::WALLE_ISA_NS
