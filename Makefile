@@ -7,7 +7,7 @@
 #   make exporters
 .PHONY: demo test test-stages test-all quick bench exporters setup test-setup configure build engine check \
   cpp python instrumented sanitize fuzz fuzz-formats damage docs tuf-conformance tidy cross-tools \
-  build-arm64 test-arm64 test-arm64-zig insns link-macos phones phones-kotlin phones-swift clean
+  build-arm64 test-arm64 test-arm64-zig insns link-macos phones phones-kotlin phones-swift wheels clean
 .NOTPARALLEL:
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -168,6 +168,16 @@ INSNS ?=
 insns: build-arm64
 	$(call step,arm64: instructions)
 	python -m tools.insns compare $(INSNS)
+
+# For any Linux from glibc 2.28 on, both machines, each Python; the C library alone; the source archive. Each
+# is installed and tried, and lies in dist/. WHEELS="--machine aarch64 --python 3.13" makes one wheel.
+WHEELS ?=
+wheels: cross-tools engine
+	@tools/setup.sh wheels
+	$(call step,wheels)
+	python tools/wheels.py $(WHEELS)
+	$(call step,source archive)
+	python tools/try_sdist.py
 
 link-macos: cross-tools
 	$(call step,macOS arm64: link)

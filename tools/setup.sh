@@ -11,6 +11,7 @@
 #   tools/setup.sh browser   also Chromium, for the tests of the dashboard's pages
 #   tools/setup.sh kotlin    also a JDK and the Kotlin compiler for src/kotlin
 #   tools/setup.sh swift     also Debian 13's Swift compiler for src/swift, in build/roots
+#   tools/setup.sh wheels    also what builds and checks wheels for other machines and Pythons
 #   tools/setup.sh arm64     also cross compiler, a linker for small libraries, emulator and arm64 libraries
 # A second call finds everything in place and does nothing.
 set -euo pipefail
@@ -204,6 +205,11 @@ case $part in
     apt_install g++-aarch64-linux-gnu lld-16 qemu-user-static qemu-user # the static one has no plugins
     tools/arm64_sysroot.sh build/arm64-sysroot
     pip_install cross tools/requirements-cross.txt -- "-r tools/requirements-cross.txt"
+    ;;
+  wheels)
+    tests_need
+    apt_install qemu-user-static
+    pip_install wheels tools/requirements-wheels.txt -- "-r tools/requirements-wheels.txt"
     ;;
   *)
     echo "setup: unknown part '$part'; see the list at the top of $0" >&2

@@ -37,7 +37,9 @@ assert walle_rt.__file__.startswith(sys.prefix), walle_rt.__file__
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project's wheel, built with the tools that are installed."""
+    """The project's wheel, built with the tools that are installed, or the one of WALLE_TEST_WHEEL."""
+    if made := os.environ.get("WALLE_TEST_WHEEL"):
+        return Path(made).resolve()
     folder = tmp_path_factory.mktemp("wheel")
     command = [
         sys.executable,
@@ -134,7 +136,7 @@ def test_brings_the_vm_and_its_licence(wheel: Path, clean: Path, tmp_path: Path)
 CONSUMER = Path(__file__).parent / "consumer"
 PACKAGE = ["walle-config.cmake", "walle-config-version.cmake"]
 PACKAGE += ["walle_targets.cmake", "walle_targets-release.cmake"]
-BROUGHT = {"walle_rt/lib/libwalle.so", "walle_rt/lib/LICENSE.libsodium"}
+BROUGHT = {"walle_rt/lib/libwalle.so", "walle_rt/lib/LICENSE.libsodium", "walle_rt/lib/pkgconfig/walle.pc"}
 BROUGHT |= {f"walle_rt/include/walle/{name}" for name in ("walle.h", "walle.hpp", "vm.h", "device.h")}
 BROUGHT |= {f"walle_rt/lib/cmake/walle/{name}" for name in PACKAGE}
 

@@ -57,9 +57,10 @@ struct Value {
 // Gives what the visitor's member for the value's kind gives. Members: none(), boolean(bool),
 // integer(int64_t), real(double), text(string_view), bytes(string_view), list(List), map(Map),
 // tensor(Tensor), buffer(Buffer). List and map hold nodes to visit in turn; other forms that are visited
-// (vm/convert.h) give ranges instead.
+// (vm/convert.h) give ranges instead. The type is spelled out because these visit in turn: a deduced one is
+// unknown to them with libc++.
 template <class Visitor>
-auto visit(const Value& value, Visitor& to) {
+auto visit(const Value& value, Visitor& to) -> decltype(to.none()) {
   struct Kinds {
     Visitor& to;
     auto operator()(std::monostate) { return to.none(); }
