@@ -8,11 +8,15 @@
 
 namespace walle::kernels {
 
-inline float rounded(float x) {
+// Subnormal ones like all others.
+inline float rounded_as_any(float x) {
   if (x != x) return x;
-  if (std::fpclassify(x) == FP_SUBNORMAL) return std::copysign(0.0f, x);
   const auto bits = std::bit_cast<uint32_t>(x);
   return std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u);
+}
+
+inline float rounded(float x) {
+  return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : rounded_as_any(x);
 }
 
 inline std::vector<uint16_t> bf16_of(const std::vector<float>& x) {

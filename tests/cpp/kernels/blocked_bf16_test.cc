@@ -94,7 +94,10 @@ TEST_F(BlockedBf16, RoundsHalfToEvenAndKeepsWhatIsNoNumber) {
     std::vector<float> wide(16);
     form.table->widen(got.data(), form.table->lanes, 16 / form.table->lanes, wide.data(), form.table->lanes);
     for (size_t i = 0; i < 16; ++i) {
-      ASSERT_TRUE(wide[i] == rounded(given[i]) || given[i] != given[i]) << form.name << " " << given[i];
+      // Arm's BFCVT keeps subnormal numbers, which its products count as zeros; vcvtneps2bf16 makes zeros of
+      // them.
+      const float nearest = form.name == "neon_bf16" ? rounded_as_any(given[i]) : rounded(given[i]);
+      ASSERT_TRUE(wide[i] == nearest || given[i] != given[i]) << form.name << " " << given[i];
       ASSERT_EQ(wide[i] != wide[i], given[i] != given[i]);
       ASSERT_EQ(std::signbit(wide[i]), std::signbit(given[i]));
     }

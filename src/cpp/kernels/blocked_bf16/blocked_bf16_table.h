@@ -12,7 +12,7 @@ namespace walle::kernels {
 struct BlockedBf16Table {
   int lanes = 0;
   // `count` vectors of `lanes` elements, so many elements apart on each side. Rounded half to even, subnormal
-  // numbers to zeros; NaN stays NaN.
+  // numbers to zeros but by Arm's BFCVT, which keeps them; NaN stays NaN.
   void (*widen)(const uint16_t* from, int64_t from_step, int64_t count, float* to, int64_t to_step);
   void (*narrow)(const float* from, int64_t from_step, int64_t count, uint16_t* to, int64_t to_step);
   // Results in float32. Windows of 3 or 5, strides of 1 or 2.

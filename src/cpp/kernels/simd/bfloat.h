@@ -2,7 +2,8 @@
 // bfmmla and bfcvtn of ARMv8.6.
 //
 // Rounding is half to even, subnormal numbers count as zeros, NaN stays NaN, and what is too large is
-// infinity: of the instructions, and of bfloat_of() alike. Tests have the same words lane by lane.
+// infinity: of the instructions, and of bfloat_of() alike; but bfcvtn keeps subnormal numbers, for products
+// that count them as zeros. Tests have the same words lane by lane.
 //
 //   products(acc, a, b)  acc + the products of each lane's two elements
 //   in_order(low, high)  elements of two vectors that follow one another: word i is (x[2i], x[2i + 1])
