@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ def make(out: Path) -> Path:
             raise SystemExit(f"try_sdist: no archive was made:\n{done.stdout}{done.stderr}")
         (archive,) = Path(scratch).glob("walle_rt-*.tar.gz")
         out.mkdir(parents=True, exist_ok=True)
-        return Path(archive.replace(out / archive.name))
+        return Path(shutil.move(archive, out / archive.name))  # from another file system, maybe
 
 
 def main() -> None:
