@@ -9,12 +9,6 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 extern const ConvBf16Table kConvBf16;
-const ConvBf16Table kConvBf16 = {.lanes = kLanes,
-                                 .rows = kMr,
-                                 .apart = true,
-                                 .dense = dense,
-                                 .to_words = to_words,
-                                 .rows_to_words = rows_to_words,
-                                 .winograd_input = nullptr};
+const ConvBf16Table kConvBf16 = kFloat16Table;
 
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -74,5 +74,13 @@ void dense(const ConvBf16Task& t) {
            : equal_tiles<kVectors>(t, float16_tile_for<kVectors>);
 }
 
+constexpr ConvBf16Table kFloat16Table = {.lanes = kLanes,
+                                         .rows = kMr,
+                                         .apart = true,
+                                         .dense = dense,
+                                         .to_words = to_words,
+                                         .rows_to_words = rows_to_words,
+                                         .winograd_input = nullptr};
+
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -70,5 +70,8 @@ void block(const Bf16Block& t) {
   t.cols > kLanes ? by_tiles(t, wide, kMr) : by_tiles(t, narrow, kMr < 8 ? kMr : 8);
 }
 
+constexpr Bf16Table kFloat16Table = {
+    .mr = kMr, .nr = kNr, .block = block, .pack_a = pack_a, .pack_b = pack_b};
+
 }  // namespace
 }  // namespace walle::kernels::WALLE_ISA_NS

@@ -7,6 +7,6 @@
 namespace walle::kernels::WALLE_ISA_NS {
 
 extern const Bf16Table kGemmBf16;
-const Bf16Table kGemmBf16 = {.mr = kMr, .nr = kNr, .block = block, .pack_a = pack_a, .pack_b = pack_b};
+const Bf16Table kGemmBf16 = kFloat16Table;
 
 }  // namespace walle::kernels::WALLE_ISA_NS
